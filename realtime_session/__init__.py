@@ -19,7 +19,8 @@ _HOMES = {
 
 __all__ = ["__version__", *_HOMES]
 
-TYPE_CHECKING = False  # type checkers take it for true; importing `typing` for its constant would cost milliseconds
+# Type checkers take the name for true; importing `typing` for it would cost milliseconds.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from realtime_session.contract.session import Decision, Session
     from realtime_session.contract.violation import Effect, Violation

@@ -1,7 +1,7 @@
 """Reference data that lies beside a checkout (recorded logs, third-party suites) and is no part of it.
 
-REALTIME_SESSION_SHARED names the folder; without it, `../shared` beside the checkout is taken. Where the data is
-absent, the test that asks for it is skipped.
+REALTIME_SESSION_SHARED names the folder; without it, `../shared` beside the checkout is taken. Where the data
+is absent, the test that asks for it is skipped.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What a newcomer meets first: the commands of the README, the metadata, and the fixtures in every kind of install."""
+"""What a newcomer meets first: the README's commands, the metadata, the fixtures in every kind of install."""
 
 import importlib.util
 import os
@@ -92,6 +92,8 @@ def test_unknown_public_name_is_an_attribute_error():
 
 
 def test_import_of_the_package_loads_nothing_else():
-    code = "import sys; before = set(sys.modules); import realtime_session; print(*(set(sys.modules) - before))"
-    done = subprocess.run([sys.executable, "-B", "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    code = "import sys; old = set(sys.modules); import realtime_session; print(*(set(sys.modules) - old))"
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
     assert (done.stdout.split(), done.stderr) == (["realtime_session"], "")

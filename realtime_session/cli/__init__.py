@@ -108,7 +108,9 @@ def _formatter(prog, **options):
 
 def _console_width():
     try:
-        columns = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(sys.__stdout__.fileno()).columns
+        columns = (
+            int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(sys.__stdout__.fileno()).columns
+        )
     except (AttributeError, ValueError, OSError):
         columns = 0
     return columns if columns >= 40 else 80

@@ -28,7 +28,9 @@ def probe(monkeypatch):
     def register(run, add_arguments=lambda parser: None):
         module = types.SimpleNamespace(add_arguments=add_arguments, run=run)
         monkeypatch.setitem(sys.modules, "realtime_session.cli.probe_", module)
-        monkeypatch.setattr(cli, "COMMANDS", {**cli.COMMANDS, "probe": ("probe_", "a command for the tests")})
+        monkeypatch.setattr(
+            cli, "COMMANDS", {**cli.COMMANDS, "probe": ("probe_", "a command for the tests")}
+        )
 
     return register
 
@@ -63,9 +65,14 @@ def test_help_and_version_load_no_command_and_nothing_slow(option):
     # -I -S: only what the program itself imports, not what this machine's site configuration adds
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); {code}"
     loaded = set(python("-I", "-S", "-c", code, option).stderr.split())
-    assert {name for name in loaded if name.startswith("realtime_session")} == {"realtime_session", "realtime_session.cli"}
+    assert {name for name in loaded if name.startswith("realtime_session")} == {
+        "realtime_session",
+        "realtime_session.cli",
+    }
     assert "argparse" in loaded
-    assert loaded.isdisjoint({"dataclasses", "typing", "inspect", "statistics", "pathlib", "shutil", "json", "difflib"})
+    assert loaded.isdisjoint(
+        {"dataclasses", "typing", "inspect", "statistics", "pathlib", "shutil", "json", "difflib"}
+    )
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
@@ -88,20 +95,31 @@ def test_no_command_is_a_usage_error_that_shows_the_help(capsys):
     assert "commands:" in err
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("repaly", "replay"), ("rule", "rules"), ("imports", "import"), ("Replay", "replay")])
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("repaly", "replay"), ("rule", "rules"), ("imports", "import"), ("Replay", "replay")],
+)
 def test_unknown_command_hints_at_the_nearest(typed, meant, capsys):
     assert cli.main([typed, "x.json"]) == 2
-    assert capsys.readouterr() == ("", f"realtime-session: unknown command '{typed}'; did you mean '{meant}'?\n")
+    assert capsys.readouterr() == (
+        "",
+        f"realtime-session: unknown command '{typed}'; did you mean '{meant}'?\n",
+    )
 
 
 def test_unknown_command_like_no_other_lists_all(capsys):
     assert cli.main(["\x1b[2Jzzz\udc80"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err == f"realtime-session: unknown command '\\x1b[2Jzzz\\udc80'; commands: {', '.join(cli.COMMANDS)}\n"
+    assert (
+        err
+        == f"realtime-session: unknown command '\\x1b[2Jzzz\\udc80'; commands: {', '.join(cli.COMMANDS)}\n"
+    )
 
 
-@pytest.mark.parametrize("argv", [["--bogus"], ["probe", "--bogus"], ["probe", "--limit", "x"], ["probe", "--lim", "1"]])
+@pytest.mark.parametrize(
+    "argv", [["--bogus"], ["probe", "--bogus"], ["probe", "--limit", "x"], ["probe", "--lim", "1"]]
+)
 def test_bad_arguments_are_a_usage_error(argv, probe, capsys):
     probe(lambda args: 0, lambda parser: parser.add_argument("--limit", type=int))
     assert cli.main(argv) == 2
@@ -113,7 +131,10 @@ def test_bad_arguments_are_a_usage_error(argv, probe, capsys):
 @pytest.mark.parametrize("code", [0, 1, 2, 3])
 def test_exit_code_of_the_command_is_handed_on(code, probe):
     seen = []
-    probe(lambda args: seen.append(args.limit) or code, lambda parser: parser.add_argument("--limit", type=int))
+    probe(
+        lambda args: seen.append(args.limit) or code,
+        lambda parser: parser.add_argument("--limit", type=int),
+    )
     assert cli.main(["probe", "--limit", "7"]) == code
     assert seen == [7]
 
@@ -121,8 +142,14 @@ def test_exit_code_of_the_command_is_handed_on(code, probe):
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (FileNotFoundError(errno.ENOENT, "No such file or directory", "a.json"), "a.json: No such file or directory"),
-        (IsADirectoryError(errno.EISDIR, "Is a directory", pathlib.PurePosixPath("d")), "d: Is a directory"),
+        (
+            FileNotFoundError(errno.ENOENT, "No such file or directory", "a.json"),
+            "a.json: No such file or directory",
+        ),
+        (
+            IsADirectoryError(errno.EISDIR, "Is a directory", pathlib.PurePosixPath("d")),
+            "d: Is a directory",
+        ),
         (PermissionError(errno.EACCES, "Permission denied", b"x\ny"), "x\\ny: Permission denied"),
         (OSError(errno.ENOSPC, "No space left on device"), "No space left on device"),
         (OSError("no such device"), "no such device"),
@@ -175,7 +202,9 @@ def test_closed_pipe_is_quiet():
 def test_narrow_console_gets_escapes(encoding, probe, monkeypatch):
     probe(lambda args: print("caf\u00e9 \u2192") or 0)
     raw = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding, errors="strict", newline=""))
+    monkeypatch.setattr(
+        sys, "stdout", io.TextIOWrapper(raw, encoding=encoding, errors="strict", newline="")
+    )
     assert cli.main(["probe"]) == 0
     expected = {"ascii": b"caf\\xe9 \\u2192", "cp1252": b"caf\xe9 \\u2192"}[encoding]
     assert raw.getvalue().rstrip() == expected
