@@ -1,0 +1,141 @@
+"""`replay`: run a trace through the session contract and name the first thing that is wrong."""
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+
+from realtime_session.report.replay_text import StepWriter, measure_lines, state_lines, verdict_lines
+from realtime_session.traces.replay import Replay
+from realtime_session.values.errors import InputError, show
+
+EPILOG = """exit code: 0 pass, 1 a violation (or a finding with --strict), 2 unreadable input, 3 unfinished.
+example: python -m realtime_session replay examples/session_fixture.json --pretty"""
+
+
+def add_arguments(parser):
+    """The arguments of `replay`."""
+    parser.epilog = EPILOG
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a trace (JSON document or JSON Lines), or - for stdin")
+    parser.add_argument("--pretty", action="store_true", help="also print every event unfolded, measures, state left")
+    parser.add_argument("--until", type=_event_number, metavar="N", help="stop after N events")
+    parser.add_argument("--turn", metavar="ID", help="print only the events of this turn")
+    parser.add_argument("--step", action="store_true", help="one event at a time: Enter goes on, q quits")
+    parser.add_argument("--keep-going", action="store_true", help="skip rejected events and report all of them")
+    parser.add_argument("--strict", action="store_true", help="findings fail too")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def _event_number(text):
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
+def run(args):
+    """Replays every file; the exit code of the worst one (2, then 1, then 3)."""
+    codes, reports = [], []
+    for file in args.files:
+        try:
+            code, report = (_json if args.format == "json" else _text)(file, args)
+        except (InputError, OSError) as error:
+            message = _message(file, error)
+            print(f"error: {message}", file=sys.stderr)
+            code, report = 2, {"file": file, "error": _error_json(error, message)}
+        codes.append(code)
+        reports.append(report)
+    if args.format == "json":
+        from realtime_session.values.strict_json import canonical
+        print(canonical(reports[0] if len(reports) == 1 else reports))
+    return next((code for code in (2, 1, 3) if code in codes), 0)
+
+
+def _message(file, error):
+    name = show(file)[1:-1]
+    if isinstance(error, InputError):
+        line = "" if error.line is None else f":{error.line}"
+        column = "" if error.column is None or error.line is None else f":{error.column}"
+        path = f" at {error.path}" if error.path else ""
+        return f"{name}{line}{column}: {error.code}{path}: {error.message}"
+    return f"{name}: {error.strerror or type(error).__name__}"
+
+
+def _error_json(error, message):
+    if isinstance(error, InputError):
+        return {"code": error.code, "line": error.line, "column": error.column, "path": error.path,
+                "message": error.message}
+    return {"code": "input/unreadable", "line": None, "column": None, "path": None, "message": message}
+
+
+@contextmanager
+def opened(file):
+    """The binary file to read: stdin for "-"."""
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    with open(file, "rb") as handle:
+        yield handle
+
+
+def _replay(handle, args):
+    return Replay(handle, keep_going=args.keep_going, until=args.until)
+
+
+def _json(file, args):
+    with opened(file) as handle:
+        replay = _replay(handle, args).run()
+        return replay.exit_code(args.strict), replay.report(file)
+
+
+def _text(file, args):
+    with opened(file) as handle:
+        if args.step:
+            return _step_through(file, handle, args)
+        twice = handle.seekable()
+        if twice:
+            replay = _replay(handle, args).run()
+            _print(verdict_lines(replay, file, args.strict))
+            handle.seek(0)
+        replay = _replay(handle, args)
+        _print_steps(replay, args)
+        if not twice:
+            _print(verdict_lines(replay, file, args.strict))
+        if args.pretty:
+            _print(measure_lines(replay.audit.measures()))
+            _print(state_lines(replay.session.state(), replay.session.state_digest()))
+        return replay.exit_code(args.strict), None
+
+
+def _print_steps(replay, args):
+    writer = StepWriter(fold=not args.pretty)
+    for step in replay.steps():
+        if args.turn is None or _of_turn(step.item.event, args.turn, replay.session.records):
+            _print(writer.lines(step))
+    _print(writer.flush())
+
+
+def _of_turn(event, turn_id, records):
+    payload = event.get("payload") if event.__class__ is dict else None
+    if payload.__class__ is not dict:
+        return False
+    if payload.get("turn_id") == turn_id:
+        return True
+    response = payload.get("response_id")
+    record = records.responses.get(response) if response.__class__ is str else None
+    return record is not None and record.turn_id == turn_id
+
+
+def _step_through(file, handle, args):
+    replay = _replay(handle, args)
+    writer = StepWriter(fold=False)
+    for step in replay.steps():
+        _print(writer.lines(step))
+        if handle is not sys.stdin.buffer and sys.stdin.readline().strip() == "q":
+            break
+    _print(verdict_lines(replay, file, args.strict))
+    return replay.exit_code(args.strict), None
+
+
+def _print(lines):
+    if lines:
+        print("\n".join(lines))

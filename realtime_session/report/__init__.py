@@ -1,0 +1,1 @@
+"""Reports: a replay, a run or a trace becomes text. Pure: values in, strings out."""

@@ -1,0 +1,179 @@
+"""Watching a whole trace in one pass: measures, and what the caller heard (contract 7)."""
+from __future__ import annotations
+
+from realtime_session.contract.session import Session
+from realtime_session.traces.floor import Floor
+from realtime_session.traces.hearing import Hearing
+from realtime_session.traces.measures import measure_all
+
+
+class Audit:
+    """Collects, event by event, what the measures are made of. `see` gets every event that was not
+    rejected, with its decision, after the session took it. Nothing here grows with the trace but lists
+    of one number a turn or a response (latencies)."""
+
+    def __init__(self, session):
+        self.session = session
+        self.counts = {}
+        self.samples = {name: [] for name in ("response_latency_ms", "first_audio_ms", "stop_latency_ms",
+                                              "time_to_resume_ms")}
+        self.floor = Floor()
+        self.jitter_sum = self.jitter_n = 0
+        self.concealed = 0
+        self.played_known = False
+        self._speech_end = None       # the end of the caller's last speech that awaits an answer
+        self._answering = None        # (that end, response id): waits for the first audio heard
+        self._started = {}            # response id -> at_ms, until its first audio
+        self._last_frame = None       # (turn id, at_ms, duration)
+        self._stopping = {}           # interrupted response id -> (interrupt at_ms, last report at_ms)
+        self._lost_at = None
+        self._by_type = {
+            "audio.frame": self._frame, "speech.stopped": self._speech_stopped, "response.started": self._response,
+            "response.audio": self._audio, "user.interrupt": self._interrupt, "tool.result": self._result,
+            "transport.disconnected": self._lost, "transport.resumed": self._back, "turn.commit": self._commit,
+            "playback.started": self._playback, "playback.progress": self._playback,
+            "playback.stopped": self._playback, "playback.cleared": self._playback,
+            "session.timeout": self._cut, "session.transferred": self._cut, "annotation": self._annotation,
+        }
+
+    def see(self, event, decision):
+        """Takes one accepted or ignored event."""
+        type_ = event["type"]
+        if decision.kind == "ignored":
+            self._count("ignored " + decision.reason)
+        else:
+            counts = self.counts
+            counts[type_] = counts.get(type_, 0) + 1
+            watch = self._by_type.get(type_)
+            if watch is not None:
+                watch(event["payload"], event["at_ms"], event, decision)
+        for finding in decision.findings:
+            self._count("finding " + finding.rule)
+
+    def _count(self, name):
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+    def _frame(self, p, at_ms, event, decision):
+        duration = p["duration_ms"]
+        if p["speech"]:
+            self._speech_end = at_ms
+            if duration:
+                self.floor.caller(at_ms, at_ms + duration)
+        if p.get("concealed"):
+            self.concealed += 1
+        last = self._last_frame
+        if last is not None and duration is not None and last[0] == p["turn_id"] and last[2] is not None:
+            self.jitter_sum += abs(at_ms - last[1] - last[2])
+            self.jitter_n += 1
+        self._last_frame = (p["turn_id"], at_ms, duration)
+
+    def _speech_stopped(self, p, at_ms, event, decision):
+        self._speech_end = at_ms
+
+    def _commit(self, p, at_ms, event, decision):
+        self.floor.committed()
+
+    def _response(self, p, at_ms, event, decision):
+        self._started[p["response_id"]] = at_ms
+        self.floor.response()
+        if p["turn_id"] is not None and self._speech_end is not None and not p.get("out_of_band"):
+            self._answering = (self._speech_end, p["response_id"])
+            self._speech_end = None
+
+    def _audio(self, p, at_ms, event, decision):
+        response_id, duration = p["response_id"], p["duration_ms"]
+        started = self._started.pop(response_id, None)
+        if started is not None:
+            self.samples["first_audio_ms"].append(at_ms - started)
+        s = self.session.records
+        record = s.responses[response_id]
+        if record.report is None:
+            begins = at_ms if duration is None else s.free_at - duration
+            self._first_heard(response_id, begins)
+            if duration:
+                self.floor.agent(response_id, begins, s.free_at)
+
+    def _first_heard(self, response_id, at_ms):
+        if self._answering is not None and self._answering[1] == response_id:
+            self.samples["response_latency_ms"].append(at_ms - self._answering[0])
+            self._answering = None
+
+    def _playback(self, p, at_ms, event, decision):
+        response_id = p["response_id"]
+        self.played_known = True
+        if event["type"] in ("playback.started", "playback.progress"):
+            self._first_heard(response_id, at_ms)
+            if response_id not in self._stopping:
+                self.floor.reported(response_id, at_ms)
+        else:
+            self.floor.silent(response_id, at_ms)
+        if response_id in self._stopping:
+            self._stopping[response_id][1] = at_ms
+
+    def _interrupt(self, p, at_ms, event, decision):
+        self.floor.interrupted(event["event_id"], at_ms)
+        for effect in decision.effects:
+            if effect.name == "clear_playback":
+                self._stopping[effect.target] = [at_ms, None]
+        self._forget_stopped()
+
+    def _forget_stopped(self, keep=8):
+        """Bounded: only the last few interrupted responses still await reports."""
+        while len(self._stopping) > keep:
+            self._stop_sample(self._stopping.pop(next(iter(self._stopping))))
+
+    def _stop_sample(self, pair):
+        if pair[1] is not None:
+            self.samples["stop_latency_ms"].append(pair[1] - pair[0])
+
+    def _cut(self, p, at_ms, event, decision):
+        self.floor.stopped(at_ms)
+
+    def _lost(self, p, at_ms, event, decision):
+        self.floor.stopped(at_ms)
+        self._lost_at = at_ms
+
+    def _back(self, p, at_ms, event, decision):
+        self.samples["time_to_resume_ms"].append(at_ms - self._lost_at)
+
+    def _result(self, p, at_ms, event, decision):
+        self._count({True: "tool ok", False: "tool failed", None: "tool unknown"}[p["ok"]])
+
+    def _annotation(self, p, at_ms, event, decision):
+        if p["kind"] == "intent":
+            self.floor.intent(p["about"], p["value"])
+
+    def stop_samples(self):
+        """Stop latencies so far, those still open included."""
+        open_ones = [pair[1] - pair[0] for pair in self._stopping.values() if pair[1] is not None]
+        return self.samples["stop_latency_ms"] + open_ones
+
+    def measures(self):
+        """name -> {value, n, unit, reason}, in the order of the measures table."""
+        return measure_all(self)
+
+
+class AuditReport:
+    """What `audit_events` gives: decisions, findings, measures, and what was heard of each response."""
+
+    __slots__ = ("session", "decisions", "findings", "measures", "heard")
+
+    def __init__(self, session, decisions, findings, measures, heard):
+        self.session, self.decisions, self.findings = session, decisions, findings
+        self.measures, self.heard = measures, heard
+
+
+def audit_events(header, events, **options):
+    """Runs a whole list of events; rejected ones are skipped. `options` go to Session."""
+    session = Session(header, **options)
+    audit, hearing = Audit(session), Hearing(session)
+    decisions, findings = [], []
+    for event in events:
+        decision = session.receive(event)
+        decisions.append(decision)
+        findings += decision.findings
+        if decision.violation is None:
+            audit.see(event, decision)
+            hearing.see(event, decision)
+    findings += session.finish()
+    return AuditReport(session, decisions, findings, audit.measures(), hearing.heard())
