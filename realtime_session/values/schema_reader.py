@@ -50,7 +50,7 @@ def _named_draft(name, path):
     It may add keywords, which are refused one by one; those of the standard keep their meaning."""
     key = name.partition("://")[2].removesuffix("#") if isinstance(name, str) else ""
     if not key or (key.startswith("json-schema.org/") and key not in _DRAFTS):
-        raise SchemaError("schema/unsupported", f"the draft {show(name)} is not supported, only 7 and 2020-12",
+        raise SchemaError("schema/unsupported", f"the draft {show(name)} is none of 7 and 2020-12",
                           path, "$schema")
     return _DRAFTS.get(key)
 
