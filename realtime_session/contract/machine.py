@@ -269,9 +269,9 @@ def _withdraw(s, p, at_ms):
     call = s.calls[p["call_id"]]
     if call.status != "open":
         return NONE  # the withdrawal came too late to matter
-    effect = _doubt(s, p["call_id"])
+    _doubt(s, p["call_id"])
     refresh_gates(s)
-    return [effect]
+    return NONE  # whoever withdrew the call knows; the effects are for what the session decides
 
 
 # --- playback ---
@@ -327,7 +327,7 @@ TABLE = {
     "user.interrupt": Transition(_interrupt, _STOPS),
     "tool.call": Transition(_call, ("run_tool",)),
     "tool.result": Transition(_result),
-    "tool.cancelled": Transition(_withdraw, ("abandon_tool", "reconcile_tool")),
+    "tool.cancelled": Transition(_withdraw),
     "playback.started": Transition(_playback("sounding")),
     "playback.progress": Transition(_playback("sounding")),
     "playback.stopped": Transition(_playback("stopped")),

@@ -91,21 +91,18 @@ def response_known(s, p, at_ms):
 
 
 def response_open(s, p, at_ms):
-    """No output, call or second end after the end; the first end of a stopping response is fine."""
+    """No output, call or second end after the end; the first end of a stopping response is fine.
+
+    In half a stopping response writes no more either (in full that is late output, and its calls count)."""
     record = s.responses.get(p["response_id"])
+    writes = "sequence" in p or "call_id" in p
+    if record is not None and record.status == "stopping" and writes and not s.full:
+        return Fault("/payload/response_id", "a response that was not interrupted",
+                     f"{show(p['response_id'])}, interrupted before")
     if record is not None and record.status in _ENDED:
         return Fault("/payload/response_id", "a response that has not ended",
                      f"{show(p['response_id'])}, {record.status} before")
     return None
-
-
-def response_writes(s, p, at_ms):
-    """For output: in half a stopping response writes no more either (in full it is late output)."""
-    record = s.responses.get(p["response_id"])
-    if record is not None and record.status == "stopping" and not s.full:
-        return Fault("/payload/response_id", "a response that was not interrupted",
-                     f"{show(p['response_id'])}, interrupted before")
-    return response_open(s, p, at_ms)
 
 
 def none_unfinished(s, p, at_ms):

@@ -118,7 +118,7 @@ class Session:
         event_id, type_, at_ms, p = event["event_id"], event["type"], event["at_ms"], event["payload"]
         s, plan = self._state, self._plan
         if plan.ran is not None:
-            plan.ran.update(plan.general)
+            plan.ran.update(plan.general | plan.gates)
         if event_id in self._seen and plan.ids:
             return self._repeated(event)
         if at_ms < s.now_ms and plan.time is not None:
@@ -184,8 +184,6 @@ class Session:
         for name in s.gate_names:
             if name not in self._plan.gates:
                 continue
-            if self._plan.ran is not None:
-                self._plan.ran.add(name)
             gate = GATE_BY_RULE[name]
             allowed = type_ in gate.passes(s.profile)
             if allowed and type_ == "tool.result" and gate.waits_for and not s.full:

@@ -226,7 +226,7 @@ def _response(s):
 
 
 def _tools(s):
-    if s.recovering:
+    if s.recovering or s.unreconciled():
         return "reconciling"
     return "open" if s.open_calls else "none"
 

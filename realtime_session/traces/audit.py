@@ -22,14 +22,15 @@ class Audit:
         self.concealed = 0
         self.played_known = False
         self._speech_end = None       # the end of the caller's last speech that awaits an answer
-        self._answering = None        # (that end, response id): waits for the first audio heard
+        self._answering = None        # [that end, response id, first audio estimated]: waits for a report
         self._started = {}            # response id -> at_ms, until its first audio
         self._last_frame = None       # (turn id, at_ms, duration)
         self._stopping = {}           # interrupted response id -> (interrupt at_ms, last report at_ms)
         self._lost_at = None
+        self._speech_on = None        # the detector's onset, while it hears speech
         self._by_type = {
-            "audio.frame": self._frame, "speech.stopped": self._speech_stopped, "response.started": self._response,
-            "response.audio": self._audio, "user.interrupt": self._interrupt, "tool.result": self._result,
+            "audio.frame": self._frame, "speech.started": self._speech_started,
+            "speech.stopped": self._speech_stopped, "response.started": self._response, "response.audio": self._audio, "user.interrupt": self._interrupt, "tool.result": self._result,
             "transport.disconnected": self._lost, "transport.resumed": self._back, "turn.commit": self._commit,
             "playback.started": self._playback, "playback.progress": self._playback,
             "playback.stopped": self._playback, "playback.cleared": self._playback,
@@ -58,7 +59,9 @@ class Audit:
         if p["speech"]:
             self._speech_end = at_ms
             if duration:
-                self.floor.caller(at_ms, at_ms + duration)
+                self.floor.frame(at_ms, at_ms + duration)
+        if p["sequence"] == 0:
+            self.floor.begins(event["event_id"], p["turn_id"])
         if p.get("concealed"):
             self.concealed += 1
         last = self._last_frame
@@ -67,8 +70,15 @@ class Audit:
             self.jitter_n += 1
         self._last_frame = (p["turn_id"], at_ms, duration)
 
+    def _speech_started(self, p, at_ms, event, decision):
+        self._speech_on = at_ms
+        self.floor.begins(event["event_id"], p["turn_id"])
+
     def _speech_stopped(self, p, at_ms, event, decision):
         self._speech_end = at_ms
+        if self._speech_on is not None:
+            self.floor.detected(self._speech_on, at_ms)
+            self._speech_on = None
 
     def _commit(self, p, at_ms, event, decision):
         self.floor.committed()
@@ -77,7 +87,8 @@ class Audit:
         self._started[p["response_id"]] = at_ms
         self.floor.response()
         if p["turn_id"] is not None and self._speech_end is not None and not p.get("out_of_band"):
-            self._answering = (self._speech_end, p["response_id"])
+            self._settle_latency()
+            self._answering = [self._speech_end, p["response_id"], None]
             self._speech_end = None
 
     def _audio(self, p, at_ms, event, decision):
@@ -89,20 +100,24 @@ class Audit:
         record = s.responses[response_id]
         if record.report is None:
             begins = at_ms if duration is None else s.free_at - duration
-            self._first_heard(response_id, begins)
+            if self._answering is not None and self._answering[1] == response_id and self._answering[2] is None:
+                self._answering[2] = begins
             if duration:
                 self.floor.agent(response_id, begins, s.free_at)
 
-    def _first_heard(self, response_id, at_ms):
-        if self._answering is not None and self._answering[1] == response_id:
-            self.samples["response_latency_ms"].append(at_ms - self._answering[0])
-            self._answering = None
+    def _settle_latency(self):
+        """The answer's first audio is as known as it will be: reported, or else estimated."""
+        if self._answering is not None and self._answering[2] is not None:
+            self.samples["response_latency_ms"].append(self._answering[2] - self._answering[0])
+        self._answering = None
 
     def _playback(self, p, at_ms, event, decision):
         response_id = p["response_id"]
         self.played_known = True
         if event["type"] in ("playback.started", "playback.progress"):
-            self._first_heard(response_id, at_ms)
+            if self._answering is not None and self._answering[1] == response_id:
+                self._answering[2] = at_ms
+                self._settle_latency()
             if response_id not in self._stopping:
                 self.floor.reported(response_id, at_ms)
         else:
@@ -111,7 +126,7 @@ class Audit:
             self._stopping[response_id][1] = at_ms
 
     def _interrupt(self, p, at_ms, event, decision):
-        self.floor.interrupted(event["event_id"], at_ms)
+        self.floor.interrupted(event["event_id"], p["turn_id"], at_ms)
         for effect in decision.effects:
             if effect.name == "clear_playback":
                 self._stopping[effect.target] = [at_ms, None]
@@ -142,6 +157,12 @@ class Audit:
     def _annotation(self, p, at_ms, event, decision):
         if p["kind"] == "intent":
             self.floor.intent(p["about"], p["value"])
+
+    def latency_samples(self):
+        """Response latencies so far, the one still waiting for a report included."""
+        waiting = self._answering
+        open_one = [waiting[2] - waiting[0]] if waiting is not None and waiting[2] is not None else []
+        return self.samples["response_latency_ms"] + open_one
 
     def stop_samples(self):
         """Stop latencies so far, those still open included."""

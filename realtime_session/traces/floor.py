@@ -9,6 +9,7 @@ from collections import deque
 
 _JOIN_MS = 300        # shorter pauses do not end a side's stretch of speech
 _MISSED_MS = 1000     # so much speech over sounding audio asks for an interrupt
+_REMEMBERED = 64
 _FALSE_INTENTS = ("backchannel", "noise")
 
 
@@ -18,19 +19,36 @@ class Floor:
     def __init__(self):
         self.by_caller_ms = self.by_agent_ms = 0
         self.caller_known = self.agent_known = False
-        self.interrupts = self.false = self.missed = 0
-        self.intents = False
+        self.interrupts = self.missed = 0
+        self.intents = {}              # turn id -> annotated intent
         self._agent = deque()          # [start, end or None while reported sounding, response id]
         self._caller = (0, 0)          # the last frame
         self._caller_start = self._agent_start = 0
         self._agent_end = -_JOIN_MS - 1
         self._over_ms = 0              # caller speech over the audio now sounding
         self._uncommitted = 0          # interrupts that no commit has followed
-        self._named = {}               # event id of recent interrupts -> had an intent been given
-        self._wanted = 0               # barge-in intents not followed by an interrupt
+        self._turn_of = {}             # the events that began recent turns -> turn id
+        self._interrupted = {}         # turn ids that interrupts opened (values unused)
+        self._frames = False
+
+    def begins(self, event_id, turn_id):
+        """An event that an annotated intent may be about."""
+        self._turn_of[event_id] = turn_id
+        if len(self._turn_of) > _REMEMBERED:
+            del self._turn_of[next(iter(self._turn_of))]
+
+    def frame(self, start, end):
+        """A frame with speech; frames are better evidence than the detector."""
+        self._frames = True
+        self.caller(start, end)
+
+    def detected(self, start, end):
+        """Speech between the detector's onset and offset."""
+        if not self._frames:
+            self.caller(start, end)
 
     def caller(self, start, end):
-        """A frame with speech."""
+        """A stretch of the caller's speech."""
         self.caller_known = True
         if start > self._caller[1] + _JOIN_MS or not self._caller[1]:
             self._caller_start = start
@@ -71,8 +89,8 @@ class Floor:
         self.agent_known = True
         if any(r == response_id and end is None for _, end, r in self._agent):
             return
-        self._drop(response_id, at_ms)
-        if at_ms > self._agent_end + _JOIN_MS:
+        self._agent = deque(kept for kept in self._agent if kept[2] != response_id)
+        if not self._agent:
             self._agent_start = at_ms
         self._agent.append([at_ms, None, response_id])
         over = self._caller[1] - max(at_ms, self._caller[0])
@@ -99,12 +117,13 @@ class Floor:
             self._drop(response_id, at_ms)
         self._agent_end = at_ms
 
-    def interrupted(self, event_id, at_ms):
+    def interrupted(self, event_id, turn_id, at_ms):
         """A user.interrupt was taken."""
         self.interrupts += 1
         self._uncommitted += 1
-        self._over_ms = self._wanted = 0
-        self._named = {event_id: False}
+        self._over_ms = 0
+        self.begins(event_id, turn_id)
+        self._interrupted[turn_id] = None
         self.stopped(at_ms)
 
     def committed(self):
@@ -118,17 +137,14 @@ class Floor:
         self._over_ms = 0
 
     def intent(self, about, value):
-        """An annotated intent: about an interrupt it decides false or not, else it may be a wish to interrupt."""
-        self.intents = True
-        if about in self._named:
-            if value in _FALSE_INTENTS and not self._named[about]:
-                self.false += 1
-            self._named[about] = True
-        elif value == "barge-in":
-            self._wanted += 1
+        """An annotated intent of the turn that the event `about` began."""
+        turn_id = self._turn_of.get(about)
+        if turn_id is not None and value.__class__ is str:
+            self.intents[turn_id] = value
 
     def totals(self):
         """(false interruptions, missed interruptions) as of now."""
-        false = self.false if self.intents else self._uncommitted
-        missed = self.missed + (1 if self._over_ms >= _MISSED_MS else 0)
-        return false, max(missed, self._wanted)
+        if self.intents:
+            false = sum(1 for t in self._interrupted if self.intents.get(t) in _FALSE_INTENTS)
+            return false, sum(1 for t, v in self.intents.items() if v == "barge-in" and t not in self._interrupted)
+        return self._uncommitted, self.missed + (1 if self._over_ms >= _MISSED_MS else 0)

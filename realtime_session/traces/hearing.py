@@ -26,7 +26,7 @@ class Hearing:
     def _one(self, s, response_id, record):
         audio_ms, estimated = record.heard_ms(s.now_ms, s.estimates)
         if record.report == "flushed" and record.bound_ms is None and record.sent_ms:
-            audio_ms, estimated = record.played_ms or 0, True
+            audio_ms, estimated = record.played_ms or 0, record.report_at is None
         if response_id in self._spoken:
             return {"audio_ms": audio_ms, "text": self._spoken[response_id], "estimated": False}
         text = "".join(self._texts.get(response_id, ()))
@@ -36,7 +36,7 @@ class Hearing:
         if not record.next_audio and record.interrupted:
             share = 0.0  # stopped before its first sample
         return {"audio_ms": audio_ms, "text": cut_at_word(text, share),
-                "estimated": estimated or 0 < share < 1}
+                "estimated": estimated or bool(text) and 0 < share < 1}
 
 
 def cut_at_word(text, share):

@@ -57,7 +57,7 @@ def _samples(name, absent, read=None):
 def _overlap(side):
     def compute(audit, unit):
         floor = audit.floor
-        reason = _untimed(audit) or (None if floor.caller_known else "no frame with speech and a duration") or (
+        reason = _untimed(audit) or (None if floor.caller_known else "no speech of the caller with known bounds") or (
             None if floor.agent_known else "no audio of the agent with a known duration")
         values = {"both": floor.by_caller_ms + floor.by_agent_ms, "caller": floor.by_caller_ms,
                   "agent": floor.by_agent_ms}
@@ -67,8 +67,6 @@ def _overlap(side):
 
 def _false_interruptions(audit, unit):
     floor = audit.floor
-    if not floor.interrupts:
-        return _result(None, 0, unit, "no interrupt")
     return _result(floor.totals()[0], floor.interrupts, unit)
 
 
@@ -84,7 +82,7 @@ def _missed_interruptions(audit, unit):
 
 def _gaps(audit, unit):
     untimed = _untimed(audit)
-    samples = audit.samples["response_latency_ms"]
+    samples = audit.latency_samples()
     if untimed or not samples:
         return _result(None, 0, unit, untimed or "no answered speech")
     return _result(sum(1 for ms in samples if ms > 4000), len(samples), unit)
@@ -147,7 +145,8 @@ MEASURES = (
     Measure("responses_unended", "count", "model", "responses still active after the last event", _unended),
     Measure("response_latency_ms", "ms", "turns",
             "median over answered speech: first audio of the answer heard - the caller's last frame with speech "
-            "(or speech.stopped, whichever came last)", _samples("response_latency_ms", "no answered speech")),
+            "(or speech.stopped, whichever came last)", _samples("response_latency_ms", "no answered speech",
+                                                              lambda audit: audit.latency_samples())),
     Measure("first_audio_ms", "ms", "model", "median over responses with audio: first response.audio - "
             "response.started", _samples("first_audio_ms", "no response with audio")),
     Measure("stop_latency_ms", "ms", "playback", "median over cleared responses: their last playback report after "
