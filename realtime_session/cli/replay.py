@@ -109,7 +109,7 @@ def _text(file, args):
 def _print_steps(replay, args):
     writer = StepWriter(fold=not args.pretty)
     for step in replay.steps():
-        if args.turn is None or _of_turn(step.item.event, args.turn, replay.session.records):
+        if args.turn is None or _of_turn(step.event, args.turn, replay.session.records):
             _print(writer.lines(step))
     _print(writer.flush())
 

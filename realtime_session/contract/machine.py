@@ -343,12 +343,14 @@ TABLE = {
 }
 
 
-def late_output(s, p, at_ms):
-    """Whether output of an interrupted or cancelled response arrives late (full): a word for `ignored`."""
+#: what an interrupted response may still send; in full it is ignored, not refused
+LATE_TYPES = frozenset(("response.audio", "response.text"))
+
+
+def late_output(s, p):
+    """Whether this is output of a response that was interrupted or cancelled."""
     record = s.responses.get(p["response_id"])
-    if record is not None and (record.interrupted or record.status == "cancelled"):
-        return "late_output"
-    return None
+    return record is not None and (record.interrupted or record.status == "cancelled")
 
 
 def take_late_output(s, p):

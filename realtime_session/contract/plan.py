@@ -4,12 +4,16 @@ from __future__ import annotations
 from collections import namedtuple
 
 from realtime_session.contract.events import EVENTS, FULL
-from realtime_session.contract.rules import RULES
+from realtime_session.contract.machine import LATE_TYPES, TABLE
+from realtime_session.contract.rules import RULES, rule
 from realtime_session.contract.violation import OFF
 
-#: own: type -> ((rule id, level, predicate), ...); at_end: ((rule id, predicate), ...)
-Plan = namedtuple("Plan", ("own", "form", "ids", "time", "gates", "special", "at_end", "general", "late", "ran"))
+#: own: type -> (((rule id, level, predicate), ...), apply, whether output may come late,
+#: whether rules beside the table may apply);
+#: at_end: ((rule id, predicate), ...)
+Plan = namedtuple("Plan", ("own", "form", "ids", "time", "gates", "special", "at_end", "general", "ran"))
 
+#: rules that need the token or the ids seen, which the session has and the state has not
 _SPECIAL = ("link/token", "error/uncorrelated")
 _PLANS = {}
 
@@ -20,15 +24,17 @@ def plan_for(profile, without=frozenset(), ran=None):
     if ran is None and key in _PLANS:
         return _PLANS[key]
     rules = [r for r in RULES if r.level(profile) != OFF and r.id not in without]
-    own = {type_: tuple((r.id, r.level(profile), _noted(r, ran)) for r in rules
-                        if r.predicate is not None and r.when.__class__ is tuple and type_ in r.when)
+    own = {type_: (tuple((r.id, r.level(profile), _noted(r, ran)) for r in rules
+                         if r.predicate is not None and r.when.__class__ is tuple and type_ in r.when),
+                   TABLE[type_].apply, profile == FULL and type_ in LATE_TYPES,
+                   any(type_ in rule(name).when for name in _SPECIAL))
            for type_ in EVENTS}
     pick = {when: tuple(r for r in rules if r.when == when) for when in ("form", "id", "time", "gate", "end")}
     plan = Plan(own, frozenset(r.id for r in pick["form"]), bool(pick["id"]),
                 pick["time"][0].predicate if pick["time"] else None, frozenset(r.id for r in pick["gate"]),
                 frozenset(r.id for r in rules if r.id in _SPECIAL),
                 tuple((r.id, r.predicate) for r in pick["end"]),
-                frozenset(r.id for when in ("form", "id", "time") for r in pick[when]), profile == FULL, ran)
+                frozenset(r.id for when in ("form", "id", "time") for r in pick[when]), ran)
     if ran is None:
         _PLANS[key] = plan
     return plan

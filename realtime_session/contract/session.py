@@ -9,10 +9,10 @@ never runs a tool, opens a socket or reads a clock.
 from __future__ import annotations
 
 from realtime_session.contract import checkpoint as checkpoints
-from realtime_session.contract.events import HALF, explain, quick_check
+from realtime_session.contract.events import explain, quick_checker
 from realtime_session.contract.header import Token, open_header
 from realtime_session.contract.machine import (
-    NONE, TABLE, late_output, refresh_gates, take_late_output)
+    NONE, late_output, refresh_gates, take_late_output)
 from realtime_session.contract.plan import plan_for
 from realtime_session.contract.rules import GATE_BY_RULE, rule
 from realtime_session.contract.state import State, phase_of
@@ -45,7 +45,6 @@ class Session:
         self._token = Token(self.header["resume_token"])
         self._seen = {}
         self._recall = recall
-        self._gated = NONE
 
     # --- looking ---
 
@@ -90,7 +89,7 @@ class Session:
         except JsonError:
             pass  # explain says it with the path
         else:
-            if quick_check(event, self.profile) >= 0:
+            if quick_checker(self.profile)(event) >= 0:
                 return self.receive_checked(event)
         return self.refuse_form(event)
 
@@ -116,10 +115,10 @@ class Session:
     def receive_checked(self, event, reference=None):
         """Judges an event whose form was checked. `reference` is what `recall` understands."""
         event_id, type_, at_ms, p = event["event_id"], event["type"], event["at_ms"], event["payload"]
-        s, plan = self._state, self._plan
+        s, plan, seen = self._state, self._plan, self._seen
         if plan.ran is not None:
             plan.ran.update(plan.general | plan.gates)
-        if event_id in self._seen and plan.ids:
+        if event_id in seen and plan.ids:
             return self._repeated(event)
         if at_ms < s.now_ms and plan.time is not None:
             return self._reject("event/time", plan.time(s, at_ms), event)
@@ -128,34 +127,31 @@ class Session:
             if refused is not None:
                 return refused
         findings = NONE
-        if s.flag_recovery or type_ in _BESIDE_THE_TABLE:
+        checks, apply, may_be_late, beside = plan.own[type_]
+        if beside or s.flag_recovery:
             found = self._special(type_, p, event)
             if found.__class__ is Decision:
                 return found
             findings = found
-        for rule_id, level, predicate in plan.own[type_]:
+        if may_be_late and late_output(s, p):
+            return self._late(p, event, reference, _LATE_OUTPUT, findings)
+        for rule_id, level, predicate in checks:
             fault = predicate(s, p, at_ms)
             if fault is not None:
                 if (fault.level or level) != SHOULD:
                     return self._reject(rule_id, fault, event)
                 findings += (self._violation(rule_id, fault, event, SHOULD),)
-            elif rule_id == "response/unknown" and plan.late and type_ in _OUTPUT \
-                    and late_output(s, p, at_ms):
-                return self._late(p, event, reference, _LATE_OUTPUT, findings)
         if type_ == "tool.result" and s.full and s.calls[p["call_id"]].status == "abandoned":
             return self._late(None, event, reference, Decision("ignored", reason="late_result"), findings)
-        effects = TABLE[type_].apply(s, p, at_ms)
+        effects = apply(s, p, at_ms)
         if type_ == "transport.disconnected" and "resume_token" in p:
             self._token = Token(p["resume_token"])
         s.now_ms = at_ms
         s.accepted += 1
-        self._remember(event, reference)
+        seen[event_id] = reference if reference is not None else checkpoints.content_digest(event)
         if not effects and not findings:
             return ACCEPTED
         return Decision("accepted", tuple(effects), findings=findings)
-
-    def _remember(self, event, reference):
-        self._seen[event["event_id"]] = reference if reference is not None else checkpoints.content_digest(event)
 
     def _late(self, p, event, reference, decision, findings):
         s = self._state
@@ -163,7 +159,7 @@ class Session:
             take_late_output(s, p)
         s.now_ms = event["at_ms"]
         s.ignored += 1
-        self._remember(event, reference)
+        self._seen[event["event_id"]] = reference if reference is not None else checkpoints.content_digest(event)
         return decision._replace(findings=findings) if findings else decision
 
     def _repeated(self, event):
@@ -263,8 +259,6 @@ class Session:
         return session
 
 
-_OUTPUT = frozenset(("response.audio", "response.text"))
-_BESIDE_THE_TABLE = frozenset(("transport.resumed", "error.reported"))
 
 
 def _allowed_text(gate, s):

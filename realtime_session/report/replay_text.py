@@ -54,12 +54,12 @@ class StepWriter:
     def lines(self, step):
         """The lines that this step completes."""
         out = []
-        event = step.item.event
+        event = step.event
         type_ = event.get("type") if event.__class__ is dict else None
         plain = step.decision.kind == "accepted" and not step.decision.effects and not step.decision.findings \
             and step.phase_before == step.phase_after
         if self._fold and plain and type_ in _RUNS:
-            if self._run and self._run[0].item.event["type"] != type_:
+            if self._run and self._run[0].event["type"] != type_:
                 out += self.flush()
             self._run.append(step) if len(self._run) < 2 else self._extend(step)
             return out
@@ -83,7 +83,7 @@ class StepWriter:
             return step_lines(run[0])
         if not extra:
             return step_lines(run[0]) + step_lines(run[1])
-        first, last = run[0].item.event, run[1].item.event
+        first, last = run[0].event, run[1].event
         return [f"  {first['at_ms']:>8}  {'':9} {first['type']:<22} x {extra + 2}, {_brief(first)} … until "
                 f"{last['at_ms']} ms"]
 
@@ -99,7 +99,7 @@ class StepWriter:
 
 def step_lines(step):
     """One event: time, decision, type, what it carries; then phase change, effects, violation, findings."""
-    event, decision = step.item.event, step.decision
+    event, decision = step.event, step.decision
     if event.__class__ is not dict:
         return [f"  {'':>8}  {'REJECTED':9} {show(event)}"]
     kind = {"accepted": "", "ignored": "ignored", "rejected": "REJECTED"}[decision.kind]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 
-from realtime_session.contract.events import quick_check
+from realtime_session.contract.events import quick_checker
 from realtime_session.contract.header import HeaderError
 from realtime_session.values.errors import show
 from realtime_session.values.strict_json import MAX_DEPTH, MAX_DOCUMENT_BYTES, MAX_EVENT_BYTES, JsonError, parse, scan
@@ -225,11 +225,9 @@ class DocumentReader:
 
     def events(self, profile):
         """The events of the document, checked, with their lines and offsets; then its end is checked."""
-        from realtime_session.traces.reader import Item
         source, index = self.source, 0
 
-        def check(value):
-            return quick_check(value, profile) if profile is not None else -1
+        check = quick_checker(profile)
         if source.peek() == "]":
             source.skip(source.at + 1)
         else:
@@ -239,9 +237,7 @@ class DocumentReader:
                 event, checked = source.value(f"/events/{index}", check)
                 if offset > MAX_DOCUMENT_BYTES:
                     raise source.error("json/too_large", f"a document of more than {MAX_DOCUMENT_BYTES} bytes", "")
-                if not checked and profile is not None:
-                    checked = quick_check(event, profile) >= 0
-                yield Item(event, checked, line, offset)
+                yield event, checked or check(event) >= 0, line, offset
                 index += 1
                 if source.expect(",]", f"/events/{index}") == "]":
                     break

@@ -9,23 +9,21 @@ colon inside a text, or a duplicate key) or something else looks odd does the st
 """
 from __future__ import annotations
 
-from collections import namedtuple
-
-from realtime_session.contract.events import quick_check
+from realtime_session.contract.events import quick_checker
 from realtime_session.contract.header import HeaderError
-from realtime_session.traces.document import BOM, DocumentReader, Source
+from realtime_session.traces.document import DocumentReader, Source
 from realtime_session.values.strict_json import MAX_DEPTH, MAX_EVENT_BYTES, JsonError, parse, scan
 
-#: One event as read: the value, whether its form was checked, its line (from 1) and its byte offset.
-Item = namedtuple("Item", ("event", "checked", "line", "offset"))
 _BLOCK = 1 << 18
+#: A line shorter than this cannot nest deeper than allowed: every level takes two characters.
+_SHALLOW = 2 * (MAX_DEPTH + 1)
 
 
 class TraceReader:
     """Reads one trace from an open binary file.
 
     `header` is the session header as found; `case` is what a fixture says about itself, or None. Iterating
-    gives Items. `blank_lines` counts the blank lines skipped. Raises JsonError for text that is not strict
+    gives (event, whether its form was checked, line from 1, byte offset). `blank_lines` counts the blank lines skipped. Raises JsonError for text that is not strict
     JSON, HeaderError for a trace without a usable header; both carry the line."""
 
     def __init__(self, file, seekable=None):
@@ -51,54 +49,78 @@ class TraceReader:
         return scan(text, 0)[0]
 
     def _read_lines(self):
-        source, profile = self._document.source, self.profile
+        source, file = self._document.source, self._file
         number, offset, rest = source.line, source.offset, source.take_rest()
-        file, at_end = self._file, False
-        position = offset + len(rest)
-        while not at_end:
+        while True:
             block = file.read(_BLOCK)
-            position += len(block)
-            at_end = not block
-            if at_end and not rest:
-                return
-            lines = (rest + block).split(b"\n")
-            rest = b"" if at_end else lines.pop()
+            data = rest + block
+            cut = data.rfind(b"\n") + 1 if block else len(data)
+            body, rest = data[:cut], data[cut:]
             if len(rest) > MAX_EVENT_BYTES:
                 raise JsonError("json/too_large", f"an event of more than {MAX_EVENT_BYTES} bytes", line=number)
-            for raw in lines:
-                item = self._line(raw, number, offset, profile)
-                if item is not None:
-                    yield item
-                offset += len(raw) + 1
-                number += 1
+            if body:
+                try:
+                    text = body.decode("utf-8")
+                except UnicodeDecodeError:
+                    raise _bad_line(body, number) from None
+                for event, checked, skipped_bytes, indent in self._read_block(text, number):
+                    if event is not None:
+                        yield event, checked, number, offset + indent
+                    number += 1
+                    offset += skipped_bytes
+            if not block:
+                return
 
-    def _line(self, raw, number, offset, profile):
-        try:
-            text = raw.decode("utf-8")
-            if text[:1] == "{" and text.count("{") + text.count("[") <= MAX_DEPTH and "\\u" not in text \
-                    and len(raw) <= MAX_EVENT_BYTES:
-                event, end = scan(text, 0)
-                if end == len(text) or text[end:].isspace() and not text[end:].strip(" \t\r"):
-                    keys = quick_check(event, profile)
-                    if keys >= 0 and keys == text.count(":"):
-                        return Item(event, True, number, offset)
-        except (ValueError, StopIteration, RecursionError):
-            pass  # the strict parser below names the fault
-        if not raw.strip(b" \t\r"):
+    def _read_block(self, text, number):
+        """Whole lines: (event or None, checked, bytes up to the next line, indent in bytes) of each."""
+        check = quick_checker(self.profile)
+        ascii_only, escapes = text.isascii(), "\\u" in text
+        lines = text.split("\n")
+        if not lines[-1]:
+            lines.pop()
+        for line in lines:
+            size = len(line)
+            if size < _SHALLOW and not (escapes and "\\u" in line):
+                try:
+                    event, end = scan(line, 0)
+                except (ValueError, StopIteration):
+                    pass  # the strict parser names the fault
+                else:
+                    if (end == size or not line[end:].strip(" \t\r")) and check(event) == line.count(":"):
+                        yield event, True, size + 1 if ascii_only else len(line.encode("utf-8")) + 1, 0
+                        continue
+            yield self._slowly(line, number, check)
+            number += 1
+
+    def _slowly(self, line, number, check):
+        """A line that is long, odd, blank or wrong, through the strict parser."""
+        taken = len(line.encode("utf-8")) + 1
+        if not line.strip(" \t\r"):
             self.blank_lines += 1
-            return None
-        event = _strict(raw, number)
-        indent = len(raw) - len(raw.lstrip(b" \t"))
-        return Item(event, quick_check(event, profile) >= 0, number, offset + indent)
+            return None, False, taken, 0
+        event = _strict(line, number)
+        return event, check(event) >= 0, taken, len(line) - len(line.lstrip(" \t"))
 
 
-def _strict(raw, number):
+def _bad_line(body, number):
+    """The encoding error of the first line that is not UTF-8."""
+    for raw in body.split(b"\n"):
+        try:
+            parse(raw, max_bytes=len(raw) + 1) if not raw.isascii() else None
+        except JsonError as error:
+            if error.code == "json/encoding":
+                return JsonError(error.code, error.message, line=number, column=error.column)
+        number += 1
+    return JsonError("json/encoding", "not UTF-8", line=number)
+
+
+def _strict(text, number):
     """One line through the strict parser, its errors moved to the line's place in the file."""
-    if raw.startswith(BOM):
+    if text.startswith("\ufeff"):
         raise JsonError("json/syntax", "a byte order mark is accepted only at the start of a file", line=number,
                         column=1)
     try:
-        return parse(raw, max_bytes=MAX_EVENT_BYTES)
+        return parse(text, max_bytes=MAX_EVENT_BYTES)
     except JsonError as error:
         raise JsonError(error.code, error.message, line=number + (error.line or 1) - 1, column=error.column,
                         path=error.path) from None

@@ -4,11 +4,12 @@ from __future__ import annotations
 from collections import namedtuple
 
 from realtime_session.contract.session import Session
+from realtime_session.contract.violation import ACCEPTED
 from realtime_session.traces.audit import Audit
 from realtime_session.traces.reader import read_trace
 
-#: A replayed event. `phase_after` is filled only when steps are asked for in detail.
-Step = namedtuple("Step", ("index", "item", "decision", "phase_before", "phase_after"))
+#: A replayed event with its place, its decision, and the phase before and after it.
+Step = namedtuple("Step", ("index", "line", "event", "decision", "phase_before", "phase_after"))
 KEPT = 1000
 
 
@@ -41,50 +42,57 @@ class Replay:
     def steps(self):
         """Replays event by event, giving a Step each, with the phase before and after."""
         phase = self.session.phase
-        for index, item, decision in self._decisions(plain=True):
+        for index, line, event, decision in self._decisions(each=True):
             after = self.session.phase
-            yield Step(index, item, decision, phase, after)
+            yield Step(index, line, event, decision, phase, after)
             phase = after
         self._finish()
 
-    def _decisions(self, plain=False):
+    def _decisions(self, each=False):
+        """Drives the session; gives every (index, line, event, decision) if asked for each."""
         session, see = self.session, self.audit.see if self.audit is not None else None
         receive, by_offset = session.receive_checked, self.reader.seekable
         until = self.until if self.until is not None else float("inf")
-        for item in self.reader:
+        for event, checked, line, offset in self.reader:
             index = self.events
             if index >= until:
                 self.stopped = True
                 return
-            event, checked, _, offset = item
             if checked:
                 decision = receive(event, offset if by_offset else None)
             else:
                 decision = session.refuse_form(event)
             self.events = index + 1
-            if decision.kind == "accepted":
+            if decision is ACCEPTED:
                 self.accepted += 1
-            elif decision.kind == "ignored":
-                self.ignored += 1
+                if see is not None:
+                    see(event, decision)
             else:
-                self._keep(index, item, decision.violation)
-            if decision.findings:
-                self._flag(decision.findings)
-            if see is not None and decision.kind != "rejected":
-                see(event, decision)
-            if plain:
-                yield index, item, decision
+                self._note(index, line, event, decision)
+            if each:
+                yield index, line, event, decision
             if self.rejected and not self.keep_going:
                 self.stopped = True
                 return
-        if not plain:
-            yield None
 
-    def _keep(self, index, item, violation):
+    def _note(self, index, line, event, decision):
+        if decision.kind == "rejected":
+            self._keep(index, line, decision.violation)
+            return
+        if decision.kind == "accepted":
+            self.accepted += 1
+        else:
+            self.ignored += 1
+        if decision.findings:
+            self._flag(decision.findings)
+        if self.audit is not None:
+            self.audit.see(event, decision)
+
+    def _keep(self, index, line, violation):
         self.rejected += 1
         self.rejected_by_rule[violation.rule] = self.rejected_by_rule.get(violation.rule, 0) + 1
         if len(self.violations) < KEPT:
-            self.violations.append((index, item.line, violation))
+            self.violations.append((index, line, violation))
 
     def _flag(self, findings):
         for finding in findings:
