@@ -27,10 +27,10 @@ EFFECT = re.compile(r"(cancel_response|clear_playback|run_tool|abandon_tool|reco
                     r"|save_checkpoint|restore_checkpoint|end_session")
 MODAL = re.compile(r"\b(should|must|shall|may|might|could|would|can|cannot|ought)\b", re.IGNORECASE)
 EVENT_TYPES = """audio.frame turn.commit response.started response.audio user.interrupt tool.call tool.result
-    response.completed transport.disconnected transport.resumed session.timeout session.completed session.transferred
-    input.text input.dtmf turn.transcript response.text error.reported speech.started speech.stopped
-    response.cancelled response.failed response.incomplete playback.started playback.progress playback.stopped
-    playback.cleared response.truncated tool.cancelled annotation""".split()
+    response.completed transport.disconnected transport.resumed session.timeout session.completed
+    session.transferred input.text input.dtmf turn.transcript response.text error.reported
+    speech.started speech.stopped response.cancelled response.failed response.incomplete
+    playback.started playback.progress playback.stopped playback.cleared response.truncated tool.cancelled annotation""".split()
 HALF_PHASES = {"listening", "thinking", "speaking", "waiting_tool", "reconciling", "disconnected", "ended"}
 REGIONS = ({"connected", "disconnected", "ended"}, {"idle", "receiving", "committed"},
            {"none", "pending", "active", "stopping"}, {"silent", "sounding"}, {"none", "open", "reconciling"})
@@ -118,9 +118,11 @@ def test_every_event_type_is_accepted_somewhere(type_):
 
 def test_every_effect_phase_and_region_value_is_expected_somewhere():
     expects = [(profile_of(d), d["case"]["expect"]) for d in fixtures().values()]
-    effects = {re.sub(r"\((?!null).*", "", effect) for _, x in expects for row in x["events"] for effect in row[1:]}
-    assert effects == {"cancel_response", "cancel_response(null)", "clear_playback", "run_tool", "abandon_tool",
-                       "reconcile_tool", "save_checkpoint", "restore_checkpoint", "end_session"}
+    named = [effect for _, x in expects for row in x["events"] for effect in row[1:]]
+    effects = {re.sub(r"\((?!null).*", "", effect) for effect in named}
+    assert effects == {
+        "cancel_response", "cancel_response(null)", "clear_playback", "run_tool", "abandon_tool",
+        "reconcile_tool", "save_checkpoint", "restore_checkpoint", "end_session"}
     phases = [(profile, x["state"]["phase"]) for profile, x in expects if "phase" in x.get("state", {})]
     assert {phase for profile, phase in phases if profile == "half"} == HALF_PHASES
     full = [phase.split(".") for profile, phase in phases if profile == "full"]
@@ -182,15 +184,48 @@ def test_the_session_decides_as_the_fixture_expects(slug):
     assert set(document["case"]["rules"]) <= ran, f"{slug}: rules that never ran"
 
 
-@pytest.mark.parametrize("slug", [s for s, d in fixtures().items() if {"heard", "measures"} & set(d["case"]["expect"])])
+AUDITED = [slug for slug, d in fixtures().items() if {"heard", "measures"} & set(d["case"]["expect"])]
+
+
+@pytest.mark.parametrize("slug", AUDITED)
 def test_the_audit_hears_and_measures_as_the_fixture_expects(slug):
     document = fixtures()[slug]
     expect = document["case"]["expect"]
     report = audit_events(document["session"], document["events"])
-    heard = {r: dict(report.heard[r]) for r in expect.get("heard", {})}
-    assert heard == expect.get("heard", {})
-    assert {name: report.measures[name]["value"] for name in expect.get("measures", {})} == expect.get("measures", {})
-    for name in expect.get("measures", {}):
+    heard, measures = expect.get("heard", {}), expect.get("measures", {})
+    assert {response: dict(report.heard[response]) for response in heard} == heard
+    assert {name: report.measures[name]["value"] for name in measures} == measures
+    for name in measures:
         measure = report.measures[name]
         assert set(measure) == {"value", "n", "unit", "reason"}
         assert (measure["value"] is None) == (measure["reason"] is not None)
+
+
+# --- the fixtures judged by broken sessions ---
+
+
+def verdict(document, without=()):
+    """Everything that the session says of a fixture; a session that lacks a rule may also just crash."""
+    session = Session(document["session"], without=without)
+    try:
+        decisions = [session.receive(event) for event in document["events"]]
+    except Exception as error:
+        if not without:
+            raise
+        return repr(error)
+    said = [(row_of(d), [finding_row(f) for f in d.findings]) for d in decisions]
+    return said, [finding_row(f) for f in session.finish()]
+
+
+def test_every_rule_is_missed_when_it_is_switched_off_and_only_there():
+    """A session without a rule fails a fixture about that rule, and leaves later sessions as they were."""
+    before = {slug: verdict(document) for slug, document in fixtures().items()}
+    survivors, polluted = [], {}
+    for rule in [rule.id for rule in RULES]:
+        about = [slug for slug, d in fixtures().items() if rule in d["case"]["rules"]]
+        if all(verdict(fixtures()[slug], (rule,)) == before[slug] for slug in about):
+            survivors.append(rule)
+        now = [slug for slug, document in fixtures().items() if verdict(document) != before[slug]]
+        polluted.update((slug, rule) for slug in now if slug not in polluted)
+    assert survivors == []
+    assert polluted == {}, "verdict of a whole session changed after one without the rule had run"
