@@ -49,58 +49,57 @@ class TraceReader:
         return scan(text, 0)[0]
 
     def _read_lines(self):
-        source, file = self._document.source, self._file
-        number, offset, rest = source.line, source.offset, source.take_rest()
+        number, offset = self._document.source.line, self._document.source.offset
+        check = quick_checker(self.profile)
+        for body in self._blocks():
+            try:
+                text = body.decode("utf-8")
+            except UnicodeDecodeError:
+                raise _bad_line(body, number) from None
+            ascii_only, escapes = text.isascii(), "\\u" in text
+            lines = text.split("\n")
+            if not lines[-1]:
+                lines.pop()
+            for line in lines:
+                size = len(line)
+                taken = size + 1 if ascii_only else len(line.encode("utf-8")) + 1
+                event = None
+                if size < _SHALLOW and not (escapes and "\\u" in line):
+                    try:
+                        event, end = scan(line, 0)
+                    except (ValueError, StopIteration):
+                        pass  # the strict parser names the fault
+                    else:
+                        if (end == size or not line[end:].strip(" \t\r")) and check(event) == line.count(":"):
+                            yield event, True, number, offset
+                        else:
+                            event = None
+                if event is None:
+                    if line.strip(" \t\r"):
+                        event = _strict(line, number)
+                        yield event, check(event) >= 0, number, offset + len(line) - len(line.lstrip(" \t"))
+                    else:
+                        self.blank_lines += 1
+                number += 1
+                offset += taken
+
+    def _blocks(self):
+        """The bytes behind the header, in blocks of whole lines."""
+        first_line, passed = self._document.source.line, 0
+        rest = self._document.source.take_rest()
         while True:
-            block = file.read(_BLOCK)
+            block = self._file.read(_BLOCK)
             data = rest + block
             cut = data.rfind(b"\n") + 1 if block else len(data)
-            body, rest = data[:cut], data[cut:]
+            rest = data[cut:]
             if len(rest) > MAX_EVENT_BYTES:
-                raise JsonError("json/too_large", f"an event of more than {MAX_EVENT_BYTES} bytes", line=number)
-            if body:
-                try:
-                    text = body.decode("utf-8")
-                except UnicodeDecodeError:
-                    raise _bad_line(body, number) from None
-                for event, checked, skipped_bytes, indent in self._read_block(text, number):
-                    if event is not None:
-                        yield event, checked, number, offset + indent
-                    number += 1
-                    offset += skipped_bytes
+                raise JsonError("json/too_large", f"an event of more than {MAX_EVENT_BYTES} bytes",
+                                line=first_line + passed + data.count(b"\n", 0, cut))
+            passed += data.count(b"\n", 0, cut)
+            if cut:
+                yield data[:cut]
             if not block:
                 return
-
-    def _read_block(self, text, number):
-        """Whole lines: (event or None, checked, bytes up to the next line, indent in bytes) of each."""
-        check = quick_checker(self.profile)
-        ascii_only, escapes = text.isascii(), "\\u" in text
-        lines = text.split("\n")
-        if not lines[-1]:
-            lines.pop()
-        for line in lines:
-            size = len(line)
-            if size < _SHALLOW and not (escapes and "\\u" in line):
-                try:
-                    event, end = scan(line, 0)
-                except (ValueError, StopIteration):
-                    pass  # the strict parser names the fault
-                else:
-                    if (end == size or not line[end:].strip(" \t\r")) and check(event) == line.count(":"):
-                        yield event, True, size + 1 if ascii_only else len(line.encode("utf-8")) + 1, 0
-                        continue
-            yield self._slowly(line, number, check)
-            number += 1
-
-    def _slowly(self, line, number, check):
-        """A line that is long, odd, blank or wrong, through the strict parser."""
-        taken = len(line.encode("utf-8")) + 1
-        if not line.strip(" \t\r"):
-            self.blank_lines += 1
-            return None, False, taken, 0
-        event = _strict(line, number)
-        return event, check(event) >= 0, taken, len(line) - len(line.lstrip(" \t"))
-
 
 def _bad_line(body, number):
     """The encoding error of the first line that is not UTF-8."""

@@ -34,7 +34,7 @@ class Replay:
 
     def run(self):
         """Replays everything; returns self."""
-        for _ in self._decisions():
+        for _ in self._decisions(each=False):
             pass
         self._finish()
         return self
@@ -48,7 +48,7 @@ class Replay:
             phase = after
         self._finish()
 
-    def _decisions(self, each=False):
+    def _decisions(self, each):
         """Drives the session; gives every (index, line, event, decision) if asked for each."""
         session, see = self.session, self.audit.see if self.audit is not None else None
         receive, by_offset = session.receive_checked, self.reader.seekable
@@ -58,21 +58,19 @@ class Replay:
             if index >= until:
                 self.stopped = True
                 return
-            if checked:
-                decision = receive(event, offset if by_offset else None)
-            else:
-                decision = session.refuse_form(event)
             self.events = index + 1
+            decision = receive(event, offset if by_offset else None) if checked else session.refuse_form(event)
             if decision is ACCEPTED:
                 self.accepted += 1
                 if see is not None:
                     see(event, decision)
             else:
                 self._note(index, line, event, decision)
+                if self.rejected and not self.keep_going:
+                    self.stopped = True
             if each:
                 yield index, line, event, decision
-            if self.rejected and not self.keep_going:
-                self.stopped = True
+            if self.stopped:
                 return
 
     def _note(self, index, line, event, decision):
