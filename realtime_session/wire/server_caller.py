@@ -243,7 +243,7 @@ class CallerAudio:
         self.pump()
 
     def _plan(self, upto_ms):
-        """The transcript of the current sound up to `upto_ms` (None = its end), less what was given before."""
+        """The transcript of the sound up to `upto_ms` (None = its end), less what was given before."""
         sound = self._sounds[0]
         plan = sound.get("transcript")
         if plan is None:

@@ -49,7 +49,7 @@ class Playback:
         self._tracks = {}
         self._free_ms = 0
 
-    def open(self, response_id: str) -> None:
+    def begin(self, response_id: str) -> None:
         self._tracks[response_id] = Track(response_id)
 
     def written(self, response_id: str, item_id: str, text: str) -> None:

@@ -162,7 +162,7 @@ class Response:
     def _created(self) -> None:
         server = self._server
         self.status = "in_progress"
-        server.playback.open(self.id)
+        server.playback.begin(self.id)
         last = None if self.out_of_band else server.conversation.last()
         self._transcript = server.transcripts.generation_begins(last)
         self._input_tokens = server.note_generation(self)

@@ -36,6 +36,43 @@ TIMINGS = {
     "transcript_ms": 400,  # transcription that runs apart from the reply
     "rate_limits_ms": 29,
 }
+# Where a fault can strike: the GA names of what this server sends.
+SERVER_EVENTS = (
+    "session.created",
+    "session.updated",
+    "input_audio_buffer.speech_started",
+    "input_audio_buffer.speech_stopped",
+    "input_audio_buffer.committed",
+    "input_audio_buffer.cleared",
+    "input_audio_buffer.timeout_triggered",
+    "conversation.item.added",
+    "conversation.item.done",
+    "conversation.item.deleted",
+    "conversation.item.retrieved",
+    "conversation.item.truncated",
+    "conversation.item.input_audio_transcription.delta",
+    "conversation.item.input_audio_transcription.completed",
+    "conversation.item.input_audio_transcription.failed",
+    "response.created",
+    "response.output_item.added",
+    "response.output_item.done",
+    "response.content_part.added",
+    "response.content_part.done",
+    "response.output_text.delta",
+    "response.output_text.done",
+    "response.output_audio.delta",
+    "response.output_audio.done",
+    "response.output_audio_transcript.delta",
+    "response.output_audio_transcript.done",
+    "response.function_call_arguments.delta",
+    "response.function_call_arguments.done",
+    "response.done",
+    "output_audio_buffer.started",
+    "output_audio_buffer.stopped",
+    "output_audio_buffer.cleared",
+    "rate_limits.updated",
+    "error",
+)
 STATUSES = ("completed", "failed", "incomplete")
 INCOMPLETE_REASONS = ("max_output_tokens", "content_filter")
 ACTIONS = ("close", "duplicate", "insert", "add_fields", "late_delta")
@@ -245,7 +282,7 @@ def _caller(value, path):
 
 _fault_record = _record(
     {
-        "at": _name,
+        "at": _one_of(*SERVER_EVENTS),
         "nth": _whole(1, 1_000_000),
         "do": _one_of(*ACTIONS),
         "code": _whole(1000, 4999),
