@@ -16,6 +16,7 @@ MAX_INTEGER = 2**53 - 1
 #: From here on a whole number is written with an exponent (RFC 8785 section 3.2.2.3), so it stays a float.
 EXPONENT_FROM = 1e21
 
+SPACE = " \t\r\n"  # RFC 8259 section 2; str.strip() alone would also take other white space
 TOO_DEEP = f"lists and objects nested more than {MAX_DEPTH} deep"
 HALF_PAIR = "holds half of a surrogate pair"
 _INFINITY = float("inf")

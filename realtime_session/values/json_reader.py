@@ -7,9 +7,8 @@ from __future__ import annotations
 import re
 
 from .errors import JsonError, pointer, show
-from .json_limits import MAX_DEPTH, TOO_DEEP, number_problem
+from .json_limits import MAX_DEPTH, SPACE, TOO_DEEP, number_problem
 
-SPACE = " \t\r\n"  # RFC 8259 section 2; str.strip() alone would also take other white space
 _SPACES = re.compile(r"[ \t\r\n]*")
 _WORD = re.compile(r"[-+.0-9A-Za-z_]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")

@@ -12,9 +12,8 @@ from json.decoder import JSONDecoder
 
 from .canonical_json import canonical, digest
 from .errors import JsonError
-from .json_limits import (MAX_DEPTH, MAX_DOCUMENT_BYTES, MAX_EVENT_BYTES, MAX_INTEGER, check_value,
+from .json_limits import (MAX_DEPTH, MAX_DOCUMENT_BYTES, MAX_EVENT_BYTES, MAX_INTEGER, SPACE, check_value,
                           number_problem)
-from .json_reader import SPACE, path_at_end, position, read_slowly
 
 __all__ = ["MAX_DEPTH", "MAX_DOCUMENT_BYTES", "MAX_EVENT_BYTES", "MAX_INTEGER", "JsonError", "canonical",
            "check_value", "digest", "parse", "scan"]
@@ -76,7 +75,7 @@ def parse(data, *, max_bytes=MAX_DOCUMENT_BYTES):
             try:
                 size = len(text.encode("utf-8"))
             except UnicodeEncodeError:
-                return read_slowly(_without_mark(text))
+                return _read_slowly(_without_mark(text))
             if size > max_bytes:
                 raise _too_large(max_bytes)
     else:
@@ -93,6 +92,12 @@ def parse(data, *, max_bytes=MAX_DOCUMENT_BYTES):
                 return value
     except (ValueError, StopIteration, RecursionError):
         pass
+    return _read_slowly(text)
+
+
+def _read_slowly(text):
+    from .json_reader import read_slowly  # most runs never need it
+
     return read_slowly(text)
 
 
@@ -118,6 +123,8 @@ def _too_large(max_bytes):
 
 
 def _not_utf8(data, error):
+    from .json_reader import path_at_end, position
+
     before = _without_mark(data[:error.start].decode("utf-8"))
     line, column = position(before, len(before))
     message = f"the byte 0x{data[error.start]:02x} is not UTF-8 ({error.reason})"
