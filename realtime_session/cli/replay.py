@@ -55,7 +55,8 @@ def _message(file, error):
     if isinstance(error, InputError):
         line = "" if error.line is None else f":{error.line}"
         column = "" if error.column is None or error.line is None else f":{error.column}"
-        path = f" at {error.path}" if error.path else ""
+        path = error.path or ""
+        path = f" at {path if len(path) <= 120 else path[:80] + '…' + path[-39:]}" if path else ""
         return f"{name}{line}{column}: {error.code}{path}: {error.message}"
     return f"{name}: {error.strerror or type(error).__name__}"
 
@@ -95,6 +96,7 @@ def _text(file, args):
         if twice:
             replay = _replay(handle, args).run()
             _print(verdict_lines(replay, file, args.strict))
+            replay = None  # its ids are the memory; the second reading collects its own
             handle.seek(0)
         replay = _replay(handle, args)
         _print_steps(replay, args)

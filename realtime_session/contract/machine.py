@@ -132,11 +132,12 @@ def _ended_as(status):
         if s.active == response_id:
             s.active = None
             if not s.full:
-                # Half-duplex completion empties the queue.
+                # Half-duplex completion empties the queue: what was sent counts as played.
                 s.queue, s.free_at = [], at_ms
+                record.free_at = min(record.free_at, at_ms)
         record.status = status
         quiet = record.report is None and not record.next_audio and record.bound_ms is None
-        if not s.full or quiet and not record.interrupted and not record.next_text:
+        if quiet and not record.interrupted and not record.next_text:
             s.responses[response_id] = resting(status)
         if not s.full:
             refresh_gates(s)

@@ -41,7 +41,8 @@ class Source:
             more = self._decode(block, final=not block)
         except UnicodeDecodeError as error:
             raise JsonError("json/encoding", f"not UTF-8: {error.reason}",
-                            line=self.line + self.text.count("\n", self.at)) from None
+                            line=self.line + self.text.count("\n", self.at)
+                            + error.object.count(b"\n", 0, error.start)) from None
         self.ended = not block
         self.text = self.text[self.at:] + more
         self.at = 0
