@@ -129,8 +129,7 @@ def _convert(log, reading, events, keep_going):
         try:
             found = feed(number, parse(raw, max_bytes=MAX_ROW_BYTES))
         except InputError as error:
-            if error.line is None or not hasattr(error, "row_line"):
-                error.line = number
+            error.line = number  # the reader counts lines within the row
             if not keep_going:
                 raise
             bad += 1

@@ -151,8 +151,10 @@ class Importer:
         known = scope.get(wire_id)
         if known is None:
             scope[wire_id] = print_
-            taken = any(wire_id in other for key, other in self._scopes.items() if key != owner)
-            self._line_id = None if taken or wire_id.startswith("imp-") or "#" in wire_id else wire_id
+            self._line_id = None if wire_id[:4] == "imp-" or "#" in wire_id else wire_id
+            for other in self._scopes.values():
+                if other is not scope and wire_id in other:
+                    self._line_id = None
             return False
         if known == print_:
             self.repeats += 1

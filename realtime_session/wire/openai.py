@@ -186,6 +186,8 @@ class OpenAIImporter(Playback, Importer):
         self.audio_offset(offset)
         # An onset that was judged noise has no stop: the next onset takes over the open turn.
         turn = self.turns.bind(item)
+        if item is not None and not self.turns.is_open(turn):
+            turn = self.turns.of_item[item] = self.turns.open  # an item that goes on after its commit
         payload = {"turn_id": turn}
         if whole(offset):
             payload["audio_ms"] = offset
@@ -222,9 +224,10 @@ class OpenAIImporter(Playback, Importer):
             cause = None
         turn = self.turns.bind(item)
         if not self.turns.is_open(turn):
-            if item in self.items.seen and item not in self.stopped_items:
+            if item in self.items.spoken:
+                self.items.spoken.discard(item)
                 return  # already closed when its item was announced
-            turn = self.turns.open
+            turn = self.turns.of_item[item] = self.turns.open
         self.stopped_items.discard(item)
         self.idle_items.discard(item)
         self.commit(turn, cause)
@@ -551,15 +554,13 @@ class OpenAIImporter(Playback, Importer):
             payload["code"] = name_of(error["code"])
         if text_of(error.get("message")) is not None:
             payload["message"] = text_of(error["message"])
-        if ref is not None and ref in self._client_events:
-            ref = self._client_events[ref]
-        elif not self._client_events and not self.items.requests.items:
-            ref = ref if self._saw_client else None
+        if ref is not None:
+            # A line without a trace event cannot be pointed at; without the client's side nothing can.
+            ref = self._client_events.get(ref, ref if self._saw_client() else None)
         if ref is not None:
             payload["ref_event_id"] = ref
         self.emit("error.reported", payload)
 
-    @property
     def _saw_client(self):
         """Whether the log holds the client's side at all."""
         return any(client for _, client in self._types.values())

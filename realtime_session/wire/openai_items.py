@@ -20,6 +20,7 @@ class Items:
         self._tools = tools
         self.requests = Requests()
         self.seen = set()           # ids of items that were dealt with
+        self.spoken = set()         # spoken items that were committed when they were announced
         self.replaying = False      # a new connection announces old items again
         self.answered = False       # a response exists on this connection
         self.system_item = None     # the last system item that the server put in by itself
@@ -84,6 +85,7 @@ class Items:
             return
         turn = self._importer.turns.bind(item_id)
         self._importer.commit(turn, None)
+        self.spoken.add(item_id)
         self._transcripts(turn, parts)
 
     def _typed_turn(self, item_id, parts):

@@ -60,7 +60,7 @@ class Response:
 class Call:
     """One tool call: its id in the trace and where it came from."""
 
-    __slots__ = ("trace_id", "response_id", "content", "answered", "uses")
+    __slots__ = ("trace_id", "response_id", "content", "answered", "uses", "repeats")
 
     def __init__(self, trace_id, response_id, content):
         self.trace_id = trace_id
@@ -68,6 +68,7 @@ class Call:
         self.content = content      # hash of name and arguments
         self.answered = False
         self.uses = 1               # how many payloads this wire id has named
+        self.repeats = 0            # announcements dropped since the answer
 
 
 class Pending:

@@ -88,6 +88,7 @@ class ToolBook:
         call = self.calls.get(call_id)
         if call is not None and call.content == content:
             self._importer.warn("call_repeated", f"call {call_id[:80]} came again with the same content")
+            call.repeats += call.answered
             return
         trace_id, uses = call_id, 1
         if call is not None:
@@ -128,6 +129,9 @@ class ToolBook:
         else:
             if call.answered and call_id in self.seeded:
                 return False
+            if call.answered and call.repeats:
+                call.repeats -= 1
+                return True
             if not call.answered:
                 self.results += 1
             call.answered = True

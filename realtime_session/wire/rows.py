@@ -35,6 +35,11 @@ class Row(namedtuple("Row", ("line", "direction", "kind", "at", "trimmed", "data
 
 def unwrap(line, value):
     """The row that a parsed JSON value stands for; raises LogError log/row when it is none."""
+    if value.__class__ is dict and "type" not in value:
+        data, direction = value.get("data"), value.get("direction")
+        if data.__class__ is dict and (direction == SENT or direction == RECEIVED) and "at" not in value \
+                and "trimmed_base64_chars" not in value and value.get("kind") != "close":
+            return Row(line, direction, "message", None, False, data)
     if value.__class__ is not dict:
         raise LogError("log/row", f"expected an object per row, got {show(value)}", line=line)
     data = value.get("data")
