@@ -26,6 +26,26 @@ CLIENT_TYPES = frozenset((
     "poly.output_audio.stopped",
 ))
 
+#: message types (GA names) that have a handler: the type with dots as underscores, behind on_
+HANDLED = frozenset((
+    "session.created", "session.updated", "session.update", "input_audio_buffer.append",
+    "input_audio_buffer.commit", "input_audio_buffer.speech_started", "input_audio_buffer.speech_stopped",
+    "input_audio_buffer.timeout_triggered", "input_audio_buffer.committed",
+    "input_audio_buffer.dtmf_event_received", "conversation.item.input_audio_transcription.delta",
+    "conversation.item.input_audio_transcription.updated",
+    "conversation.item.input_audio_transcription.completed",
+    "conversation.item.input_audio_transcription.failed", "conversation.item.create",
+    "conversation.item.added", "conversation.item.created", "conversation.item.done",
+    "conversation.item.truncated", "response.create", "response.created", "response.cancel",
+    "response.output_item.added", "response.output_item.done", "response.function_call_arguments.done",
+    "response.mcp_call_arguments.done", "response.mcp_call.completed", "response.mcp_call.failed",
+    "response.output_text.delta", "response.output_text.done", "response.output_audio_transcript.delta",
+    "response.output_audio_transcript.done", "response.output_audio.delta", "response.content_part.added",
+    "response.done", "error", "output_audio_buffer.started", "output_audio_buffer.stopped",
+    "output_audio_buffer.cleared", "poly.output_audio.started", "poly.output_audio.delta",
+    "poly.output_audio.stopped",
+))
+
 #: messages that only frame others: understood, and without an event of their own
 STRUCTURE = frozenset((
     "conversation.created", "conversation.item.deleted", "conversation.item.retrieved",

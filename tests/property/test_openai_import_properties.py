@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from realtime_session.contract.events import explain
 from realtime_session.contract.session import Session
 from realtime_session.values.errors import InputError
-from realtime_session.wire.openai import HANDLED, OpenAIImporter
-from realtime_session.wire.openai_names import ALIASES, CLIENT_TYPES
+from realtime_session.wire.openai import OpenAIImporter
+from realtime_session.wire.openai_names import ALIASES, CLIENT_TYPES, HANDLED
 
 WORDS = st.sampled_from(["r1", "r2", "a1", "u1", "c1", "e1", "", "none", "completed", "cancelled", "user", "message",
                          "function_call", "function_call_output", "mcp_call", "input_audio", "{}", '{"a":1}', "#", "imp-1"])
