@@ -28,14 +28,6 @@ class Audit:
         self._stopping = {}           # interrupted response id -> (interrupt at_ms, last report at_ms)
         self._lost_at = None
         self._speech_on = None        # the detector's onset, while it hears speech
-        self._by_type = {
-            "audio.frame": self._frame, "speech.started": self._speech_started,
-            "speech.stopped": self._speech_stopped, "response.started": self._response, "response.audio": self._audio, "user.interrupt": self._interrupt, "tool.result": self._result,
-            "transport.disconnected": self._lost, "transport.resumed": self._back, "turn.commit": self._commit,
-            "playback.started": self._playback, "playback.progress": self._playback,
-            "playback.stopped": self._playback, "playback.cleared": self._playback,
-            "session.timeout": self._cut, "session.transferred": self._cut, "annotation": self._annotation,
-        }
 
     def see(self, event, decision):
         """Takes one accepted or ignored event."""
@@ -45,9 +37,9 @@ class Audit:
         else:
             counts = self.counts
             counts[type_] = counts.get(type_, 0) + 1
-            watch = self._by_type.get(type_)
+            watch = _WATCH.get(type_)
             if watch is not None:
-                watch(event["payload"], event["at_ms"], event, decision)
+                watch(self, event["payload"], event["at_ms"], event, decision)
         for finding in decision.findings:
             self._count("finding " + finding.rule)
 
@@ -172,6 +164,19 @@ class Audit:
     def measures(self):
         """name -> {value, n, unit, reason}, in the order of the measures table."""
         return measure_all(self)
+
+
+#: type -> what the audit does with it; plain functions, so that an audit holds no cycle and its memory
+#: (and the session's) is free as soon as it is dropped
+_WATCH = {
+    "audio.frame": Audit._frame, "speech.started": Audit._speech_started,
+    "speech.stopped": Audit._speech_stopped, "turn.commit": Audit._commit,
+    "response.started": Audit._response, "response.audio": Audit._audio, "user.interrupt": Audit._interrupt,
+    "tool.result": Audit._result, "playback.started": Audit._playback, "playback.progress": Audit._playback,
+    "playback.stopped": Audit._playback, "playback.cleared": Audit._playback,
+    "transport.disconnected": Audit._lost, "transport.resumed": Audit._back, "session.timeout": Audit._cut,
+    "session.transferred": Audit._cut, "annotation": Audit._annotation,
+}
 
 
 class AuditReport:
