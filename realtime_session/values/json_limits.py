@@ -19,6 +19,10 @@ EXPONENT_FROM = 1e21
 SPACE = " \t\r\n"  # RFC 8259 section 2; str.strip() alone would also take other white space
 TOO_DEEP = f"lists and objects nested more than {MAX_DEPTH} deep"
 HALF_PAIR = "holds half of a surrogate pair"
+# A small value can repeat one list so often that its text is endless. From this size on every list and object
+# is remembered with its depth and size, and walked through again only where it lies deeper.
+_REMEMBER_FROM = 1 << 16
+_UNKNOWN = (0, 0)
 _INFINITY = float("inf")
 
 
@@ -58,6 +62,7 @@ def survey(value, max_bytes, problem_of):
     It does unless there is a float (its notation differs) or a key beyond U+FFFF (its order differs)."""
     # Iterators are held instead of recursing: the depth then never meets the interpreter's own limit.
     path, stack, room, plain = [], [iter(((None, value),))], max_bytes, True
+    entered, known, remember_below = [], {}, max_bytes - _REMEMBER_FROM
     while stack:
         for key, item in stack[-1]:
             kind = type(item)
@@ -75,7 +80,12 @@ def survey(value, max_bytes, problem_of):
             elif kind is dict or kind is list:
                 if len(stack) > MAX_DEPTH:
                     raise _error("json/too_deep", TOO_DEEP, path, key)
+                depth, size = known.get(id(item), _UNKNOWN)
+                if depth >= len(stack):
+                    room -= size
+                    continue
                 path.append(key)
+                entered.append((id(item), room))
                 room -= 1 + len(item)  # its brackets and commas, at least
                 if kind is dict:
                     room, plain = _survey_keys(item, room, plain, path)
@@ -89,6 +99,9 @@ def survey(value, max_bytes, problem_of):
             stack.pop()
             if path:
                 path.pop()
+                identity, before = entered.pop()
+                if room < remember_below:
+                    known[identity] = (len(stack), before - room)
         if room < 0:
             raise JsonError("json/too_large", f"a value of more than {max_bytes} bytes", path="")
     return plain

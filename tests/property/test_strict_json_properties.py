@@ -22,7 +22,9 @@ scalar = st.none() | st.booleans() | whole | real | text
 
 
 def grown(leaf):
-    return st.recursive(leaf, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(text, inner, max_size=4))
+    return st.recursive(
+        leaf, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(text, inner, max_size=4)
+    )
 
 
 values = grown(scalar)
@@ -30,14 +32,16 @@ plain_values = grown(st.none() | whole | text)
 anything = grown(
     scalar
     | st.text(max_size=3)
-    | st.sampled_from(["\ud800", "\udc00", math.nan, math.inf, 2**53, -(2**53), 2.0**53, 1e20, (), b"x", 10**400])
+    | st.sampled_from(["\ud800", "\udc00", math.nan, math.inf, 2**53, -(2**53), 2.0**53, 1e20, 10**400])
+    | st.sampled_from([(), b"x"])
 )
 
 
 def identical(one, other):
     """Equal, and of equal types all the way down (True is not 1; 1.0 may come back as 1)."""
     if isinstance(one, dict):
-        return type(other) is dict and one.keys() == other.keys() and all(identical(one[k], other[k]) for k in one)
+        same_keys = type(other) is dict and one.keys() == other.keys()
+        return same_keys and all(identical(one[key], other[key]) for key in one)
     if isinstance(one, list):
         return type(other) is list and len(one) == len(other) and all(map(identical, one, other))
     if isinstance(one, (int, float)) and not isinstance(one, bool):
@@ -79,7 +83,7 @@ def plain_number(value):
 
 
 def shortest(value, precision):
-    """(digits, exponent) of the nearest decimal with so many digits behind the point that reads back; or None."""
+    """(digits, exponent) of the nearest decimal of so many decimal places that reads back, or None."""
     mantissa, exponent = f"{value:.{precision}e}".split("e")
     middle = int(mantissa.replace(".", ""))
     # Beside a power of two the nearest decimal may not read back where its neighbour does.
@@ -165,9 +169,10 @@ def test_random_bytes_do_not_crash(data):
 
 
 JSON_PIECES = st.sampled_from(
-    ["{", "}", "[", "]", ",", ":", '"', '"a"', '"b":', "1", "-", "0", ".5", "e9", "1e400", "1e20", "NaN", "Infinity"]
-    + ["true", "null", " ", "\n", "\r\n", "\\", "\\u", "\\ud83c", "\\udf78", "\\u0061", "\\n", "\\\\", "\ud800"]
-    + ["\ufeff", "\u00e9", "\U0001f378", "9007199254740991", "9007199254740992", "99999999999999999999", "\x00"]
+    ["{", "}", "[", "]", ",", ":", '"', '"a"', '"b":', "1", "-", "0", ".5", "e9", "1e400", "1e20"]
+    + ["NaN", "Infinity", "true", "null", " ", "\n", "\r\n", "\\", "\\u", "\\ud83c", "\\udf78"]
+    + ["\\u0061", "\\n", "\\\\", "\ud800", "\ufeff", "\u00e9", "\U0001f378", "\x00"]
+    + ["9007199254740991", "9007199254740992", "99999999999999999999"]
 )
 
 
@@ -210,10 +215,11 @@ def test_a_torn_text_is_refused_where_it_ends(value, data):
         assert code == "json/lone_surrogate"  # cut between the halves of a pair
 
 
+awkward_key = st.sampled_from(['"["', '"}\\""', '"\\\\"', '"a"'])
 brackets = st.recursive(
     st.just("1"),
     lambda inner: st.lists(inner, max_size=2).map(lambda items: "[" + ",".join(items) + "]")
-    | st.tuples(st.sampled_from(['"["', '"}\\""', '"\\\\"', '"a"']), inner).map(":".join).map("{{{}}}".format),
+    | st.tuples(awkward_key, inner).map(":".join).map("{{{}}}".format),
     max_leaves=6,
 )
 

@@ -271,8 +271,27 @@ def test_whole_floats_that_no_text_may_hold():
 
 def test_a_value_larger_than_a_text_may_be():
     check_value(["abc", {"d": True}], max_bytes=len('["abc",{"d":true}]'))
+    assert place(refused(canonical, SHARED_LISTS)) == ("json/too_large", None, None, "")
     for value in (["x" * 100], {"x" * 100: 1}, [1] * 60, SHARED_LISTS):
         assert place(refused(check_value, value, max_bytes=100)) == ("json/too_large", None, None, "")
+
+
+def test_a_list_that_comes_again_counts_again():
+    item = [1] * 1000  # 2,001 characters
+    value = [item] * 200
+    size = 200 * 2001 + 201
+    check_value(value, max_bytes=size)
+    assert len(canonical(value)) == size
+    assert place(refused(check_value, value, max_bytes=size - 1000)) == ("json/too_large", None, None, "")
+    # A list known from above is judged again where it lies deeper.
+    tall = json.loads(nested(100))
+    value.append(tall)
+    value.append([0, tall])
+    check_value([value, tall])
+    deeper = value
+    for _ in range(27):
+        deeper = [deeper]
+    assert place(refused(check_value, [tall, value, deeper]))[0] == "json/too_deep"
 
 
 @pytest.mark.parametrize(
