@@ -4,7 +4,8 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 
-from realtime_session.report.replay_text import StepWriter, measure_lines, state_lines, verdict_lines
+from realtime_session.report.replay_text import (
+    StepWriter, measure_lines, state_lines, unjudged_line, verdict_lines)
 from realtime_session.traces.replay import Replay
 from realtime_session.values.errors import InputError, show
 
@@ -38,6 +39,8 @@ def run(args):
     for file in args.files:
         try:
             code, report = (_json if args.format == "json" else _text)(file, args)
+        except BrokenPipeError:
+            raise  # the reader of our output has left; that is no fault of the file
         except (InputError, OSError) as error:
             message = _message(file, error)
             print(f"error: {message}", file=sys.stderr)
@@ -114,6 +117,15 @@ def _print_steps(replay, args):
         if args.turn is None or _of_turn(step.event, args.turn, replay.session.records):
             _print(writer.lines(step))
     _print(writer.flush())
+    if replay.violations and replay.stopped and args.turn is None:
+        _print([unjudged_line(event) for event in _neighbours(replay)])
+
+
+def _neighbours(replay):
+    try:
+        return replay.following()
+    except InputError:
+        return []  # what cannot be read is no neighbour; the verdict stands
 
 
 def _of_turn(event, turn_id, records):

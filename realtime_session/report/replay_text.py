@@ -1,13 +1,10 @@
 """A replay as a person reads it: verdict first, then turn by turn, the failing event among its neighbours."""
 from __future__ import annotations
 
-from collections import deque
-
 from realtime_session.values.errors import show
 
 #: Event types of which long runs are folded into one line.
 _RUNS = ("audio.frame", "response.audio", "response.text", "playback.progress")
-_NEW_TURN = ("turn.commit", "user.interrupt", "transport.disconnected", "transport.resumed")
 
 
 def verdict_lines(replay, file, strict=False):
@@ -58,18 +55,18 @@ class StepWriter:
         type_ = event.get("type") if event.__class__ is dict else None
         plain = step.decision.kind == "accepted" and not step.decision.effects and not step.decision.findings \
             and step.phase_before == step.phase_after
-        if self._fold and plain and type_ in _RUNS:
-            if self._run and self._run[0].event["type"] != type_:
-                out += self.flush()
-            self._run.append(step) if len(self._run) < 2 else self._extend(step)
-            return out
-        out += self.flush()
-        out += self._turn_heading(event, type_)
-        return out + step_lines(step)
-
-    def _extend(self, step):
-        self._count += 1
-        self._run[1] = step
+        heading = self._turn_heading(event, type_)
+        folds = self._fold and plain and type_ in _RUNS
+        if heading or not folds or self._run and self._run[0].event["type"] != type_:
+            out += self.flush() + heading
+        if not folds:
+            return out + step_lines(step)
+        if len(self._run) < 2:
+            self._run.append(step)
+        else:
+            self._count += 1
+            self._run[1] = step
+        return out
 
     _count = 0
 
@@ -119,6 +116,14 @@ def step_lines(step):
     return lines
 
 
+def unjudged_line(event):
+    """An event that comes after the one at which the replay stopped."""
+    if event.__class__ is not dict:
+        return f"  {'':>8}  {'not seen':9} {show(event)}"
+    at = event.get("at_ms")
+    return f"  {at if at.__class__ is int else '?':>8}  {'not seen':9} {_word(event.get('type')):<22} {_brief(event)}".rstrip()
+
+
 _HIDDEN = ("resume_token",)
 
 
@@ -162,14 +167,3 @@ def state_lines(state, digest):
 
 def _ids(ids):
     return ", ".join(_word(i) for i in ids[:8]) + (" …" if len(ids) > 8 else "") if ids else "-"
-
-
-class Neighbourhood:
-    """Keeps the last few steps, so that a violation can be shown among its neighbours."""
-
-    def __init__(self, size=4):
-        self.before = deque(maxlen=size)
-
-    def add(self, step):
-        """Remembers a step."""
-        self.before.append(step)

@@ -31,6 +31,7 @@ class Replay:
         self.violations, self.findings = [], []
         self.rejected_by_rule, self.flagged_by_rule = {}, {}
         self.stopped = False
+        self._items = iter(self.reader)
 
     def run(self):
         """Replays everything; returns self."""
@@ -53,7 +54,7 @@ class Replay:
         session, see = self.session, self.audit.see if self.audit is not None else None
         receive, by_offset = session.receive_checked, self.reader.seekable
         until = self.until if self.until is not None else float("inf")
-        for event, checked, line, offset in self.reader:
+        for event, checked, line, offset in self._items:
             index = self.events
             if index >= until:
                 self.stopped = True
@@ -97,6 +98,10 @@ class Replay:
             self.flagged_by_rule[finding.rule] = self.flagged_by_rule.get(finding.rule, 0) + 1
             if len(self.findings) < KEPT:
                 self.findings.append(finding)
+
+    def following(self, count=3):
+        """The next few events behind the one at which the replay stopped, unjudged."""
+        return [event for (event, *_), _ in zip(self._items, range(count))]
 
     def _finish(self):
         if not self.stopped:
