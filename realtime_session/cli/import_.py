@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
+from realtime_session.contract.events import FULL, quick_checker
 from realtime_session.values.errors import InputError, one_line, show
 from realtime_session.wire import IMPORTERS, importer
 
@@ -75,28 +76,26 @@ def _import(log, maker, args):
     import shutil
     import tempfile
 
-    from realtime_session.wire.base import survey_clock
+    from realtime_session.wire.base import survey
 
     def make(clock=None):
         return maker(dialect=args.dialect, read_only=args.read_only, clock=clock)
 
-    # A trace begins with its header, which a log tells last: the clock is looked up in a first quick pass,
-    # and the events wait in a temporary file. Memory holds ids, never the log.
-    reading = make(survey_clock(_rows(log), make, _parse))
+    # A trace begins with its header, which a log tells last: clock and tools are looked up in a first quick
+    # pass, and the events wait in a temporary file. Memory holds ids, never the log.
+    probe = make()
+    reading = make(survey(_rows(log), probe, _parse))
     log.seek(0)
     with tempfile.TemporaryFile() as events:
-        bad = _convert(log, reading, events, args.keep_going)
+        judge = _Judge(reading, probe.tools(), events)
+        bad = _convert(log, reading, judge, events, args.keep_going)
+        header = reading.header()
         events.seek(0)
-        with (tempfile.TemporaryFile() if args.output == "-" else open(args.output, "w+b")) as trace:
-            trace.write((_encoder()({"session": reading.header()}) + "\n").encode("utf-8"))
+        with (nullcontext(sys.stdout.buffer) if args.output == "-" else open(args.output, "wb")) as trace:
+            trace.write((_encoder()({"session": header}) + "\n").encode("utf-8"))
             shutil.copyfileobj(events, trace)
-            trace.seek(0)
-            summary = {**reading.summary(), "malformed": bad, **_judged(trace)}
-            if args.output == "-":
-                trace.seek(0)
-                shutil.copyfileobj(trace, sys.stdout.buffer)
-                sys.stdout.buffer.flush()
-    _print_summary(summary, args)
+            trace.flush()
+    _print_summary({**reading.summary(), "malformed": bad, **judge.report()}, args)
     return 0
 
 
@@ -114,17 +113,32 @@ def _parse(raw):
 
 
 def _encoder():
+    """A value -> JSON text. The C encoder is made once; `JSONEncoder.encode` would make one per call."""
     from json import JSONEncoder
+    from json.encoder import c_make_encoder, encode_basestring
 
-    return JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+    plain = JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    if c_make_encoder is None:
+        return plain.encode
+    pieces = c_make_encoder(None, plain.default, encode_basestring, None, ":", ",", False, False, False)
+    return lambda value: "".join(pieces(value, 0))
 
 
-def _convert(log, reading, events, keep_going):
-    """Feeds every row and writes the events; gives the number of malformed rows."""
+def _convert(log, reading, judge, events, keep_going):
+    """Feeds every row, writes and judges the events; gives the number of malformed rows."""
     from realtime_session.values.strict_json import parse
     from realtime_session.wire.rows import MAX_ROW_BYTES
 
-    encode, feed, bad = _encoder(), reading.feed, 0
+    encode, feed, bad, size = _encoder(), reading.feed, 0, 0
+
+    def write(found):
+        nonlocal size
+        for event in found:
+            line = (encode(event) + "\n").encode("utf-8")
+            events.write(line)
+            judge.see(event, size)
+            size += len(line)
+
     for number, raw in _rows(log):
         try:
             found = feed(number, parse(raw, max_bytes=MAX_ROW_BYTES))
@@ -137,25 +151,69 @@ def _convert(log, reading, events, keep_going):
                 print(f"line {number} skipped: {error.code}: {error.message}", file=sys.stderr)
             continue
         if found:
-            events.write("".join([encode(event) + "\n" for event in found]).encode("utf-8"))
-    found = reading.finish()
-    events.write("".join([encode(event) + "\n" for event in found]).encode("utf-8"))
+            write(found)
+    write(reading.finish())
     return bad
 
 
-def _judged(trace):
-    """What the session contract says about the imported trace."""
-    from realtime_session.contract.rules import rule
-    from realtime_session.traces.replay import Replay
+class _Judge:
+    """What the session contract says about the trace, judged while it is written."""
 
-    replay = Replay(trace, keep_going=True, audit=False).run()
-    layers = {}
-    for rule_id, count in [*replay.rejected_by_rule.items(), *replay.flagged_by_rule.items()]:
-        layer = rule(rule_id).layer
-        layers[layer] = layers.get(layer, 0) + count
-    return {"accepted": replay.accepted, "ignored": replay.ignored, "rejected": replay.rejected,
-            "rejected_by_rule": dict(replay.rejected_by_rule), "findings_by_rule": dict(replay.flagged_by_rule),
-            "findings_by_layer": dict(sorted(layers.items()))}
+    def __init__(self, reading, tools, events):
+        self._reading, self._tools, self._events, self._session = reading, tools, events, None
+        self._quick = quick_checker(FULL)
+        self._kinds = {"accepted": 0, "ignored": 0, "rejected": 0}
+        self._rejected, self._flagged = {}, {}
+
+    def _open(self):
+        from realtime_session.contract.session import Session
+
+        return Session(self._reading.header(self._tools), recall=self._recall)
+
+    def _recall(self, offset):
+        """An event written before, for the comparison of two events with one id."""
+        self._events.seek(offset)
+        try:
+            return _parse(self._events.readline())
+        finally:
+            self._events.seek(0, 2)
+
+    def see(self, event, offset):
+        """Judges one event, which lies at this offset of the events' file."""
+        if self._session is None:
+            self._session = self._open()
+        source = event.pop("source")  # the importer's own, and no part of the content
+        checked = self._quick(event) >= 0
+        event["source"] = source
+        if checked:
+            decision = self._session.receive_checked(event, offset)
+        else:
+            decision = self._session.refuse_form(event)
+        self._kinds[decision.kind] += 1
+        if decision.violation is not None:
+            rule_id = decision.violation.rule
+            self._rejected[rule_id] = self._rejected.get(rule_id, 0) + 1
+        if decision.findings:
+            self._flag(decision.findings)
+
+    def _flag(self, findings):
+        for finding in findings:
+            self._flagged[finding.rule] = self._flagged.get(finding.rule, 0) + 1
+
+    def report(self):
+        """Counts of decisions, of rules and of layers, for the summary."""
+        from realtime_session.contract.rules import rule
+
+        if self._session is None:
+            self._session = self._open()
+        self._flag(finding for finding in self._session.finish()
+                   if finding.rule != "session/unfinished" or self._reading.end != "eof")
+        layers = {}
+        for rule_id, count in [*self._rejected.items(), *self._flagged.items()]:
+            layer = rule(rule_id).layer
+            layers[layer] = layers.get(layer, 0) + count
+        return {**self._kinds, "rejected_by_rule": self._rejected, "findings_by_rule": self._flagged,
+                "findings_by_layer": dict(sorted(layers.items()))}
 
 
 def _print_summary(summary, args):

@@ -26,8 +26,8 @@ class Importer:
 
     FORMAT = ""
     DIALECTS = ()
-    #: bytes that a raw row must hold to be a reading of the microphone's clock (`survey_clock`)
-    AUDIO_MARKS = ()
+    #: bytes in raw rows that read the microphone's clock, and in rows that declare tools (`survey`)
+    AUDIO_MARKS = HEADER_MARKS = ()
 
     def __init__(self, dialect=None, read_only=(), clock=None):
         self.dialect = dialect
@@ -46,13 +46,15 @@ class Importer:
         self._now = self._recorded = self._audio = self._audio_base = 0
         self._epoch = None
         self._close = None
-        self._token = None
+        self._first_row = ""
 
     # --- what callers use ---
 
     def feed(self, line, value):
         """The trace events of one parsed row (often none). Raises LogError when it is no row at all."""
         row = unwrap(line, value)
+        if not self.lines:
+            self._first_row = repr(value)[:100000]
         self.lines += 1
         self.line, self._line_id, self._nth = line, None, 0
         self._out = out = []
@@ -87,11 +89,11 @@ class Importer:
         self.events += len(out)
         return self.released(out, last=True)
 
-    def header(self):
-        """The session header of the trace."""
+    def header(self, tools=None):
+        """The session header of the trace; `tools` instead of those declared so far."""
         header = {"session_id": self.session_id or f"import-{self.FORMAT}", "resume_token": self.resume_token(),
                   "profile": "full_duplex"}
-        tools = self.tools()
+        tools = self.tools() if tools is None else tools
         if tools:
             header["tools"] = tools
         header["source"] = {"producer": f"import {self.FORMAT}", "dialect": self.dialect or self.FORMAT,
@@ -231,12 +233,9 @@ class Importer:
 
     def resume_token(self):
         """The token of header and resumes: made from the log, the same for the same log."""
-        if self._token is None:
-            from hashlib import blake2b
+        from hashlib import blake2b
 
-            text = f"{self.FORMAT}\n{self.session_id or ''}"
-            self._token = "imp-" + blake2b(text.encode("utf-8", "replace"), digest_size=12).hexdigest()
-        return self._token
+        return "imp-" + blake2b(self._first_row.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
     # --- the link ---
 
@@ -320,24 +319,28 @@ def list_of(value):
     return [item for item in value if item.__class__ is dict] if value.__class__ is list else []
 
 
-def survey_clock(rows, make_importer, parse):
-    """Which clock a log has: recorded where any row has a time, else audio, else line.
+def survey(rows, importer, parse):
+    """A quick look ahead: which clock the log has (recorded where any row has a time, else audio, else line).
 
-    `rows` gives (number, bytes), `make_importer` a fresh importer, `parse` turns bytes into a value. Most
-    rows are only searched for marks, not parsed; unreadable ones are for the import itself to report."""
-    probe, audio = make_importer(), False
-    marks = probe.AUDIO_MARKS
+    `rows` gives (number, bytes), `parse` turns bytes into a value. `importer` is a fresh one to look with:
+    it is fed the few rows that declare tools or read the microphone's clock, the rest is only searched.
+    Unreadable rows are for the import itself to report."""
+    marks, declarations = importer.AUDIO_MARKS, importer.HEADER_MARKS
+    timed, wanted = False, (b'"at"', *declarations, *marks)
     for number, raw in rows:
-        timed = b'"at"' in raw
-        if not timed and (audio or not any(mark in raw for mark in marks)):
+        for mark in wanted:
+            if mark in raw:
+                break
+        else:
             continue
         try:
             value = parse(raw)
-            if timed and unwrap(number, value).at is not None:
-                return "recorded"
-            if not audio:
-                probe.feed(number, value)
-                audio = probe.clock == "audio"
+            timed = timed or unwrap(number, value).at is not None
+            importer.feed(number, value)
         except InputError:
             continue
-    return "audio" if audio else "line"
+        if timed:
+            wanted = declarations
+        elif importer.clock is not None:
+            wanted = (b'"at"', *declarations)
+    return "recorded" if timed else importer.clock or "line"

@@ -24,6 +24,7 @@ class OpenAIImporter(Input, Responses, Playback, Importer):
     FORMAT = "openai"
     DIALECTS = DIALECTS
     AUDIO_MARKS = (b"input_audio_buffer.append", b"speech_started", b"speech_stopped", b"timeout_triggered")
+    HEADER_MARKS = (b'"tools"',)
 
     def __init__(self, dialect=None, read_only=(), clock=None):
         super().__init__(dialect, read_only, clock)

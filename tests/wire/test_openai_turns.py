@@ -2,7 +2,7 @@
 
 import pytest
 
-from realtime_session.wire.base import survey_clock
+from realtime_session.wire.base import survey
 from realtime_session.wire.openai import OpenAIImporter
 
 from .openai_rows import Imported, Log, audio, message
@@ -210,7 +210,7 @@ def test_survey_finds_the_clock_before_the_import(log, clock):
     import json
 
     rows = [(number, json.dumps(row).encode()) for number, row in enumerate(log.rows, 1)]
-    assert survey_clock(rows, OpenAIImporter, json.loads) == clock
+    assert survey(rows, OpenAIImporter(), json.loads) == clock
 
 
 # --- durations ---
