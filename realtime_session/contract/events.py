@@ -11,8 +11,8 @@ from collections import namedtuple
 from operator import itemgetter
 
 from realtime_session.contract.violation import Fault
-from realtime_session.values.errors import show
-from realtime_session.values.strict_json import MAX_INTEGER, JsonError, check_value
+from realtime_session.values.errors import escaped, show
+from realtime_session.values.strict_json import MAX_EVENT_BYTES, MAX_INTEGER, JsonError, check_value
 
 HALF, FULL = "half_duplex", "full_duplex"
 PROFILES = (HALF, FULL)
@@ -275,7 +275,7 @@ def _source_fault(source):
     for key, value in source.items():
         kind = _SOURCE_KINDS.get(key)
         if kind is None:
-            return "event/unknown_field", Fault(f"/source/{_escape(key)}", "line, raw_type or synthetic", show(key))
+            return "event/unknown_field", Fault(f"/source/{escaped(key)}", "line, raw_type or synthetic", show(key))
         if not matches(kind, value):
             return "event/value", Fault(f"/source/{key}", KINDS[kind][1], show(value))
     return None
@@ -314,7 +314,7 @@ def explain(event, profile):
     if event.__class__ is not dict:
         return "event/shape", Fault("", "an object with event_id, type, at_ms, payload", show(event))
     try:
-        check_value(event)
+        check_value(event, max_bytes=MAX_EVENT_BYTES)
     except JsonError as error:
         return "event/value", Fault(error.path or "", "a strict JSON value", f"{error.code}: {error.message}")
     for key in ENVELOPE:
@@ -348,14 +348,14 @@ def _missing_field(spec, payload, profile):
 def _unknown_field(event, spec, profile):
     for key in event:
         if key not in _ENVELOPE_KINDS:
-            return "event/unknown_field", Fault(f"/{_escape(key)}", "only event_id, type, at_ms, payload, source",
+            return "event/unknown_field", Fault(f"/{escaped(key)}", "only event_id, type, at_ms, payload, source",
                                                 show(key))
     if spec is None:
         return None
     names = [f.name for f in spec.fields if f.kind(profile)]
     for key in event["payload"]:
         if key not in names:
-            return "event/unknown_field", Fault(f"/payload/{_escape(key)}", "only " + ", ".join(names), show(key))
+            return "event/unknown_field", Fault(f"/payload/{escaped(key)}", "only " + ", ".join(names), show(key))
     return None
 
 
@@ -371,7 +371,3 @@ def _bad_value(event, spec, profile):
     if spec.type == "tool.call" and "arguments" in payload and "arguments_text" in payload:
         return "event/value", Fault("/payload", "either arguments or arguments_text", "both")
     return _source_fault(event["source"]) if "source" in event else None
-
-
-def _escape(key):
-    return key.replace("~", "~0").replace("/", "~1")

@@ -18,7 +18,7 @@ from realtime_session.contract.rules import GATE_BY_RULE, rule
 from realtime_session.contract.state import State, phase_of
 from realtime_session.contract.violation import ACCEPTED, SHOULD, ContractError, Decision, Fault, Violation
 from realtime_session.values.errors import show
-from realtime_session.values.strict_json import JsonError, canonical, check_value
+from realtime_session.values.strict_json import MAX_EVENT_BYTES, JsonError, canonical, check_value
 
 _DUPLICATE = Decision("ignored", reason="duplicate")
 _LATE_OUTPUT = Decision("ignored", reason="late_output")
@@ -85,7 +85,7 @@ class Session:
 
         Never raises on bad input: whatever is wrong with the event is the decision's violation."""
         try:
-            check_value(event)
+            check_value(event, max_bytes=MAX_EVENT_BYTES)
         except JsonError:
             pass  # explain says it with the path
         else:

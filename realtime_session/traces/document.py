@@ -10,7 +10,7 @@ import codecs
 
 from realtime_session.contract.events import quick_checker
 from realtime_session.contract.header import HeaderError
-from realtime_session.values.errors import show
+from realtime_session.values.errors import escaped, show
 from realtime_session.values.strict_json import MAX_DEPTH, MAX_DOCUMENT_BYTES, MAX_EVENT_BYTES, JsonError, parse, scan
 
 BOM = b"\xef\xbb\xbf"
@@ -177,11 +177,11 @@ class DocumentReader:
             if key is None:
                 raise source.error("json/syntax", "expected a key in double quotes", "")
             if key in self._found or key == "events" and self._events_at is not None:
-                raise source.error("json/duplicate_key", f"the key {show(key)} is there twice", f"/{key}")
+                raise source.error("json/duplicate_key", f"the key {show(key)} is there twice", f"/{escaped(key)}")
             if key not in _KEYS:
                 raise HeaderError("trace/header", f"unknown key {show(key)}, expected session, events or case",
                                   line=source.line, path="")
-            source.expect(":", "/" + key)
+            source.expect(":", "/" + escaped(key))
             if key == "events":
                 source.expect("[", "/events")
                 self._events_at = source.offset
