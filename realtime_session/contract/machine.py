@@ -116,6 +116,7 @@ def _enqueue(s, response_id, at_ms):
         s.queue = [r for r in s.queue if r != response_id and s.responses[r].report not in (
             "stopped", "cleared", "flushed") and s.responses[r].sounding(at_ms, s.estimates)]
     s.queue.append(response_id)
+    s.last_spoken = response_id
 
 
 def _text(s, p, at_ms):

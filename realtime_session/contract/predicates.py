@@ -219,12 +219,12 @@ def quiet_after_clear(s, p, at_ms):
 
 def audio_drained(s, p, at_ms):
     """playback/not_drained: the agent ends while its last spoken response is unheard."""
-    if p.get("by", "agent") != "agent" or not s.queue:
+    if p.get("by", "agent") != "agent" or s.last_spoken is None:
         return None
-    record = s.responses[s.queue[-1]]
-    if record.interrupted or record.report in ("stopped", "cleared", "flushed"):
+    record = s.responses[s.last_spoken]
+    if record.interrupted:
         return None
     heard, _ = record.heard_ms(at_ms, s.estimates)
     if heard is None or record.unknown_ms or heard >= record.sent_ms:
         return None
-    return Fault("/type", f"all {record.sent_ms} ms of {s.queue[-1]!r} heard", f"{record.sent_ms - heard} ms unheard")
+    return Fault("/type", f"all {record.sent_ms} ms of {show(s.last_spoken)} heard", f"{record.sent_ms - heard} ms unheard")

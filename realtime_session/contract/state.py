@@ -119,7 +119,7 @@ class State:
 
     __slots__ = ("profile", "full", "limits", "estimates", "recorded", "tools", "now_ms", "accepted", "ignored",
                  "link", "end", "turns", "open_turn", "awaiting", "cancelled_turn", "responses", "active",
-                 "stopping", "queue", "free_at", "calls", "open_calls", "recovering", "flag_recovery", "effects",
+                 "stopping", "queue", "last_spoken", "free_at", "calls", "open_calls", "recovering", "flag_recovery", "effects",
                  "gate_names")
 
     def __init__(self, profile, limits, clock, tools):
@@ -142,6 +142,7 @@ class State:
         self.active = None             # the one response that writes to the conversation
         self.stopping = 0              # interrupted responses that have not had their end
         self.queue = []                # responses whose audio may still sound, in arrival order
+        self.last_spoken = None        # the response whose audio began last
         self.free_at = 0               # when the shared playback queue would be empty
         self.calls = {}
         self.open_calls = {}           # ids of open and unreconciled calls, in order (values unused)
@@ -192,14 +193,15 @@ class State:
             "turns": {k: v if v is COMMITTED else v.to_json() for k, v in self.turns.items()},
             "open_turn": self.open_turn, "awaiting": list(self.awaiting), "cancelled_turn": self.cancelled_turn,
             "responses": {k: v.to_json() for k, v in self.responses.items()},
-            "active": self.active, "stopping": self.stopping, "queue": list(self.queue), "free_at": self.free_at,
+            "active": self.active, "stopping": self.stopping, "queue": list(self.queue), "last_spoken": self.last_spoken,
+            "free_at": self.free_at,
             "calls": {k: v.to_json() for k, v in self.calls.items()}, "open_calls": list(self.open_calls),
             "recovering": self.recovering, "flag_recovery": self.flag_recovery, "effects": dict(self.effects),
         }
 
     def load(self, view):
         """Takes over what `view` gave (header facts come from the constructor)."""
-        for name in ("now_ms", "accepted", "ignored", "link", "end", "open_turn", "cancelled_turn", "active",
+        for name in ("now_ms", "accepted", "ignored", "link", "end", "open_turn", "cancelled_turn", "active", "last_spoken",
                      "stopping", "free_at", "recovering", "flag_recovery"):
             setattr(self, name, view[name])
         self.turns = {k: COMMITTED if v == COMMITTED else Turn.from_json(v) for k, v in view["turns"].items()}
