@@ -95,7 +95,7 @@ def _tools(tools):
                 raise _error(f"{path}/{key}", f"unknown key, expected only {', '.join(_TOOL_KEYS)}")
         if tool["name"] in table:
             raise _error(f"{path}/name", f"{show(tool['name'])} is declared twice")
-        if tool.get("read_only") not in (None, True, False) or tool.get("read_only").__class__ is int:
+        if tool.get("read_only") is not None and tool["read_only"].__class__ is not bool:
             raise _error(f"{path}/read_only", f"expected true, false or null, got {show(tool['read_only'])}")
         try:
             validator = compile_schema(tool["parameters"]) if tool.get("parameters") is not None else None

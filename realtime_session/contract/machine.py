@@ -11,7 +11,7 @@ from collections import namedtuple
 from realtime_session.contract.rules import GATES
 from realtime_session.contract.state import COMMITTED, Call, Response, Turn, resting
 from realtime_session.contract.violation import Effect
-from realtime_session.values.strict_json import canonical
+from realtime_session.values.strict_json import MAX_INTEGER, canonical
 
 NONE = ()
 
@@ -107,7 +107,8 @@ def _sent(s, record, duration_ms, at_ms):
         record.unknown_ms = True
         return
     record.sent_ms += duration_ms
-    s.free_at = record.free_at = max(s.free_at, at_ms) + duration_ms
+    # Time ends at the largest number that a trace may hold; nothing is scheduled behind it.
+    s.free_at = record.free_at = min(max(s.free_at, at_ms) + duration_ms, MAX_INTEGER)
 
 
 def _enqueue(s, response_id, at_ms):
@@ -174,7 +175,7 @@ def _flush(s, record, at_ms):
     if record.report == "sounding" and record.bound_ms is None:
         # Heard at most: what was reported, the way from that report to here, and the grace.
         base = record.played_ms or 0
-        record.bound_ms = base + (at_ms - record.report_at) + s.limits["stop_grace_ms"]
+        record.bound_ms = min(base + (at_ms - record.report_at) + s.limits["stop_grace_ms"], MAX_INTEGER)
     if record.report not in ("stopped", "cleared"):
         if record.report is None and s.estimates and not record.unknown_ms:
             record.played_ms, _ = record.heard_ms(at_ms, True)
