@@ -1,4 +1,5 @@
 """`import`: a provider's session log becomes a trace, with a summary of what was found in it."""
+
 from __future__ import annotations
 
 import sys
@@ -18,13 +19,24 @@ _SHOWN_ERRORS = 20
 def add_arguments(parser):
     """The arguments of `import`."""
     parser.epilog = EPILOG
-    parser.add_argument("log_format", choices=sorted(IMPORTERS), metavar="FORMAT",
-                        help="the protocol of the log: " + ", ".join(sorted(IMPORTERS)))
+    parser.add_argument(
+        "log_format",
+        choices=sorted(IMPORTERS),
+        metavar="FORMAT",
+        help="the protocol of the log: " + ", ".join(sorted(IMPORTERS)),
+    )
     parser.add_argument("log", metavar="LOG", help="JSON Lines or one JSON array of messages, or - for stdin")
-    parser.add_argument("-o", "--output", default="-", metavar="TRACE", help="where the trace goes (default: -)")
+    parser.add_argument(
+        "-o", "--output", default="-", metavar="TRACE", help="where the trace goes (default: -)"
+    )
     parser.add_argument("--dialect", metavar="D", help="the dialect, instead of detecting it from the log")
-    parser.add_argument("--read-only", action="append", default=[], metavar="NAME",
-                        help="a tool that changes nothing (may be given several times)")
+    parser.add_argument(
+        "--read-only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a tool that changes nothing (may be given several times)",
+    )
     parser.add_argument("--keep-going", action="store_true", help="count malformed rows and go on")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="of the summary")
 
@@ -33,8 +45,10 @@ def run(args):
     """Imports one log; 0, or 2 when the log cannot be read."""
     maker = importer(args.log_format)
     if args.dialect is not None and args.dialect not in maker.DIALECTS:
-        raise InputError("import/dialect", f"no dialect {show(args.dialect)}, expected one of "
-                         + ", ".join(maker.DIALECTS or ("none",)))
+        raise InputError(
+            "import/dialect",
+            f"no dialect {show(args.dialect)}, expected one of " + ", ".join(maker.DIALECTS or ("none",)),
+        )
     try:
         with _rereadable(args.log) as log:
             return _import(log, maker, args)
@@ -42,7 +56,10 @@ def run(args):
         line = "" if error.line is None else f":{error.line}"
         column = "" if error.column is None or error.line is None else f":{error.column}"
         path = f" at {one_line(error.path)}" if error.path else ""
-        print(f"error: {show(args.log)[1:-1]}{line}{column}: {error.code}{path}: {error.message}", file=sys.stderr)
+        print(
+            f"error: {show(args.log)[1:-1]}{line}{column}: {error.code}{path}: {error.message}",
+            file=sys.stderr,
+        )
         return 2
 
 
@@ -91,7 +108,7 @@ def _import(log, maker, args):
         bad = _convert(log, reading, judge, events, args.keep_going)
         header = reading.header()
         events.seek(0)
-        with (nullcontext(sys.stdout.buffer) if args.output == "-" else open(args.output, "wb")) as trace:
+        with nullcontext(sys.stdout.buffer) if args.output == "-" else open(args.output, "wb") as trace:
             trace.write((_encoder()({"session": header}) + "\n").encode("utf-8"))
             shutil.copyfileobj(events, trace)
             trace.flush()
@@ -206,21 +223,30 @@ class _Judge:
 
         if self._session is None:
             self._session = self._open()
-        self._flag(finding for finding in self._session.finish()
-                   if finding.rule != "session/unfinished" or self._reading.end != "eof")
+        self._flag(
+            finding
+            for finding in self._session.finish()
+            if finding.rule != "session/unfinished" or self._reading.end != "eof"
+        )
         layers = {}
         for rule_id, count in [*self._rejected.items(), *self._flagged.items()]:
             layer = rule(rule_id).layer
             layers[layer] = layers.get(layer, 0) + count
-        return {**self._kinds, "rejected_by_rule": self._rejected, "findings_by_rule": self._flagged,
-                "findings_by_layer": dict(sorted(layers.items()))}
+        return {
+            **self._kinds,
+            "rejected_by_rule": self._rejected,
+            "findings_by_rule": self._flagged,
+            "findings_by_layer": dict(sorted(layers.items())),
+        }
 
 
 def _print_summary(summary, args):
     out = sys.stderr if args.output == "-" else sys.stdout
     if args.format == "json":
         from realtime_session.values.strict_json import canonical
+
         print(canonical(summary), file=out)
         return
     from realtime_session.report.import_text import summary_lines
+
     print("\n".join(summary_lines(summary)), file=out)

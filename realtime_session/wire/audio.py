@@ -1,10 +1,21 @@
 """Audio that crosses a wire as base64: how long it lasts, without decoding it."""
+
 from __future__ import annotations
 
 #: bytes per millisecond of the formats that name one (G.711 is 8 kHz, one byte a sample)
 PCM16_24K = 48.0
-_BY_NAME = {"pcm16": PCM16_24K, "g711_ulaw": 8.0, "g711_alaw": 8.0, "audio/pcmu": 8.0, "audio/pcma": 8.0,
-            "audio/pcm": PCM16_24K, "pcm_16000": 32.0, "pcm_24000": 48.0, "pcm_8000": 16.0, "ulaw_8000": 8.0}
+_BY_NAME = {
+    "pcm16": PCM16_24K,
+    "g711_ulaw": 8.0,
+    "g711_alaw": 8.0,
+    "audio/pcmu": 8.0,
+    "audio/pcma": 8.0,
+    "audio/pcm": PCM16_24K,
+    "pcm_16000": 32.0,
+    "pcm_24000": 48.0,
+    "pcm_8000": 16.0,
+    "ulaw_8000": 8.0,
+}
 MAX_SPAN_MS = 600000
 
 

@@ -4,16 +4,17 @@ A subclass names its FORMAT and handles one row at a time; it calls `emit` for e
 order is the primary key of a trace (wire protocols, "Importers"): nothing is reordered. Importers are pure:
 they read no file and no clock, and hold ids and small tables, never the log.
 """
+
 from __future__ import annotations
 
 from realtime_session.values.errors import InputError
+from realtime_session.wire.fields import fingerprint, whole
 from realtime_session.wire.rows import RECEIVED, SENT, close_of, unwrap
 from realtime_session.wire.turns import Turns
 
 MAX_WARNINGS = 200
 MAX_TYPES = 1000
-MAX_TEXT = 200000  # characters: a trace event is at most 1 MiB
-_EPOCH_S = 1e8     # a first `at` beyond this is a date, not seconds since the session began
+_EPOCH_S = 1e8  # a first `at` beyond this is a date, not seconds since the session began
 
 
 class Importer:
@@ -91,25 +92,43 @@ class Importer:
 
     def header(self, tools=None):
         """The session header of the trace; `tools` instead of those declared so far."""
-        header = {"session_id": self.session_id or f"import-{self.FORMAT}", "resume_token": self.resume_token(),
-                  "profile": "full_duplex"}
+        header = {
+            "session_id": self.session_id or f"import-{self.FORMAT}",
+            "resume_token": self.resume_token(),
+            "profile": "full_duplex",
+        }
         tools = self.tools() if tools is None else tools
         if tools:
             header["tools"] = tools
-        header["source"] = {"producer": f"import {self.FORMAT}", "dialect": self.dialect or self.FORMAT,
-                            "clock": self.clock or "line", "end": self.end}
+        header["source"] = {
+            "producer": f"import {self.FORMAT}",
+            "dialect": self.dialect or self.FORMAT,
+            "clock": self.clock or "line",
+            "end": self.end,
+        }
         return header
 
     def summary(self):
         """What was found, as a JSON object: counts, warnings, what was synthesised, the clock."""
         return {
-            "format": self.FORMAT, "dialect": self.dialect or self.FORMAT, "clock": self.clock or "line",
-            "end": self.end, "lines": self.lines, "events": self.events, "mapped": self.mapped,
-            "noted": dict(sorted(self.noted.items())), "unmapped": dict(sorted(self.unmapped.items())),
-            "repeats_dropped": self.repeats, "turns": self.turns.count, "turns_committed": self.turns.committed,
+            "format": self.FORMAT,
+            "dialect": self.dialect or self.FORMAT,
+            "clock": self.clock or "line",
+            "end": self.end,
+            "lines": self.lines,
+            "events": self.events,
+            "mapped": self.mapped,
+            "noted": dict(sorted(self.noted.items())),
+            "unmapped": dict(sorted(self.unmapped.items())),
+            "repeats_dropped": self.repeats,
+            "turns": self.turns.count,
+            "turns_committed": self.turns.committed,
             "synthetic": dict(sorted(self.synthetic.items())),
-            "warnings": {"total": sum(self.warning_counts.values()),
-                         "by_code": dict(sorted(self.warning_counts.items())), "first": list(self.warnings)},
+            "warnings": {
+                "total": sum(self.warning_counts.values()),
+                "by_code": dict(sorted(self.warning_counts.items())),
+                "first": list(self.warnings),
+            },
         }
 
     # --- what a format overrides ---
@@ -174,8 +193,13 @@ class Importer:
         if synthetic:
             source["synthetic"] = True
             self.count_synthetic(type_)
-        event = {"event_id": first if self._nth == 1 else f"{first}#{self._nth}", "type": type_,
-                 "at_ms": self.now(), "payload": payload, "source": source}
+        event = {
+            "event_id": first if self._nth == 1 else f"{first}#{self._nth}",
+            "type": type_,
+            "at_ms": self.now(),
+            "payload": payload,
+            "source": source,
+        }
         self._out.append(event)
         return event
 
@@ -284,39 +308,6 @@ def _count(table, type_):
     if type_ not in table and len(table) >= MAX_TYPES:
         type_ = "(other)"  # hostile logs could invent types without end
     table[type_] = table.get(type_, 0) + 1
-
-
-def fingerprint(data):
-    """Tells an exact repeat from a reused id, within one process."""
-    delta = data.get("delta")
-    if delta.__class__ is str:
-        return hash((data.get("type").__class__ is str and data["type"], delta, len(data)))
-    return hash(repr(data))
-
-
-def whole(value):
-    """Whether a wire value is a usable count of ms: an integer >= 0, no bool."""
-    return value.__class__ is int and 0 <= value <= 2**53 - 1
-
-
-def text_of(value):
-    """A wire value as text, or None; cut where a trace event could not hold it."""
-    return value[:MAX_TEXT] if value.__class__ is str else None
-
-
-def name_of(value):
-    """A wire value as an id or a name: a non-empty string, else None."""
-    return value[:MAX_TEXT] if value.__class__ is str and value else None
-
-
-def object_of(value):
-    """A wire value as an object; anything else is an empty one."""
-    return value if value.__class__ is dict else {}
-
-
-def list_of(value):
-    """A wire value as a list of objects; anything else in it is left out."""
-    return [item for item in value if item.__class__ is dict] if value.__class__ is list else []
 
 
 def survey(rows, importer, parse):

@@ -4,14 +4,24 @@ Dialog-RSN-1 (wire protocols, sections 1 to 8).
 One method per message type; the modules beside this one hold them by subject. Here are the dispatch, the
 session object, errors and the summary.
 """
+
 from __future__ import annotations
 
 from realtime_session.wire.audio import Span, bytes_per_ms
-from realtime_session.wire.base import Importer, name_of, object_of, text_of, whole
+from realtime_session.wire.base import Importer
+from realtime_session.wire.fields import name_of, object_of, text_of, whole
 from realtime_session.wire.openai_input import Input
 from realtime_session.wire.openai_items import Items
 from realtime_session.wire.openai_names import (
-    ALIASES, CLIENT_TYPES, DIALECTS, DIALOG_RSN, HANDLED, STRUCTURE, DialectGuess, wire_error_type)
+    ALIASES,
+    CLIENT_TYPES,
+    DIALECTS,
+    DIALOG_RSN,
+    HANDLED,
+    STRUCTURE,
+    DialectGuess,
+    wire_error_type,
+)
 from realtime_session.wire.openai_playback import Playback
 from realtime_session.wire.openai_responses import Responses
 from realtime_session.wire.openai_tools import ToolBook
@@ -32,10 +42,10 @@ class OpenAIImporter(Input, Responses, Playback, Importer):
         self.book = ToolBook(self)
         self.items = Items(self, self.book)
         self.responses, self.sounding = {}, {}
-        self.active = None            # the response that writes to the conversation
+        self.active = None  # the response that writes to the conversation
         self.last_response = None
-        self.item_owner = {}          # item id -> response id
-        self.partial = {}             # item id -> transcript so far
+        self.item_owner = {}  # item id -> response id
+        self.partial = {}  # item id -> transcript so far
         self.stopped_items, self.idle_items = set(), set()
         self.interrupts_by_speech = True
         self.ends, self.barge_ins = {}, {}
@@ -159,7 +169,9 @@ class OpenAIImporter(Input, Responses, Playback, Importer):
         audio = object_of(session.get("audio"))
         into, out = object_of(audio.get("input")), object_of(audio.get("output"))
         self.input_rate = bytes_per_ms(into.get("format", session.get("input_audio_format")), self.input_rate)
-        self.output_rate = bytes_per_ms(out.get("format", session.get("output_audio_format")), self.output_rate)
+        self.output_rate = bytes_per_ms(
+            out.get("format", session.get("output_audio_format")), self.output_rate
+        )
         rate = session.get("poly_input_rate", session.get("input_audio_sampling_rate"))
         if whole(rate) and 0 < rate <= 768000:
             self.input_rate = rate * 2 / 1000
@@ -210,11 +222,23 @@ class OpenAIImporter(Input, Responses, Playback, Importer):
 
     def summary(self):
         calls = len(self.book.calls)
-        return {**super().summary(), "responses": {
-            "started": len(self.responses), "unfinished": sum(r.status is None for r in self.responses.values()),
-            "out_of_band": sum(r.out_of_band for r in self.responses.values()), **dict(sorted(self.ends.items()))},
-            "barge_ins": {case: self.barge_ins.get(case, 0) for case in (
-                "before_output", "mid_generation", "all_items_done", "after_completion")},
-            "tools": {"calls": self.book.made, "results": self.book.results, "rounds": self.book.rounds,
-                      "unanswered": self.book.unanswered() if calls else 0},
-            "history_turns": self.items.history}
+        return {
+            **super().summary(),
+            "responses": {
+                "started": len(self.responses),
+                "unfinished": sum(r.status is None for r in self.responses.values()),
+                "out_of_band": sum(r.out_of_band for r in self.responses.values()),
+                **dict(sorted(self.ends.items())),
+            },
+            "barge_ins": {
+                case: self.barge_ins.get(case, 0)
+                for case in ("before_output", "mid_generation", "all_items_done", "after_completion")
+            },
+            "tools": {
+                "calls": self.book.made,
+                "results": self.book.results,
+                "rounds": self.book.rounds,
+                "unanswered": self.book.unanswered() if calls else 0,
+            },
+            "history_turns": self.items.history,
+        }

@@ -1,7 +1,8 @@
 """The caller's side in the OpenAI family: microphone audio, detected speech, commits, transcripts, keys."""
+
 from __future__ import annotations
 
-from realtime_session.wire.base import name_of, object_of, text_of, whole
+from realtime_session.wire.fields import name_of, object_of, text_of, whole
 from realtime_session.wire.openai_names import error_type
 
 
@@ -15,8 +16,10 @@ class Input:
         self.audio_heard(duration)
         turns = self.turns
         turn = turns.open
-        self.emit("audio.frame", {"turn_id": turn, "sequence": turns.frame(), "duration_ms": duration,
-                                  "speech": None})
+        self.emit(
+            "audio.frame",
+            {"turn_id": turn, "sequence": turns.frame(), "duration_ms": duration, "speech": None},
+        )
 
     def on_input_audio_buffer_commit(self, data, row):
         self.items.requests.commits += 1
@@ -77,8 +80,11 @@ class Input:
         """Closes a spoken turn; audio that is not in the log stands as one synthetic frame."""
         self.items.settle(history=True)
         if self.turns.is_open(turn) and not self.turns.next_sequence:
-            self.emit("audio.frame", {"turn_id": turn, "sequence": self.turns.frame(), "duration_ms": None,
-                                      "speech": None}, synthetic=True)
+            self.emit(
+                "audio.frame",
+                {"turn_id": turn, "sequence": self.turns.frame(), "duration_ms": None, "speech": None},
+                synthetic=True,
+            )
         payload = {"turn_id": turn}
         if cause is not None:
             payload["cause"] = cause

@@ -1,8 +1,9 @@
 """Conversation items of the OpenAI family: typed turns, seeded history, tool outputs, the server's echoes."""
+
 from __future__ import annotations
 
 from realtime_session.wire.audio import Span
-from realtime_session.wire.base import list_of, name_of, object_of, text_of
+from realtime_session.wire.fields import list_of, name_of, object_of, text_of
 from realtime_session.wire.openai_records import Requests
 
 MAX_HELD = 512  # events held back while it is open whether a typed turn is history
@@ -19,14 +20,14 @@ class Items:
         self._importer = importer
         self._tools = tools
         self.requests = Requests()
-        self.seen = set()           # ids of items that were dealt with
-        self.spoken = set()         # spoken items that were committed when they were announced
-        self.replaying = False      # a new connection announces old items again
-        self.answered = False       # a response exists on this connection
-        self.system_item = None     # the last system item that the server put in by itself
+        self.seen = set()  # ids of items that were dealt with
+        self.spoken = set()  # spoken items that were committed when they were announced
+        self.replaying = False  # a new connection announces old items again
+        self.answered = False  # a response exists on this connection
+        self.system_item = None  # the last system item that the server put in by itself
         self.history = 0
-        self._held = None           # events since the last typed turn before the first response
-        self._typed = ()            # the events of that turn
+        self._held = None  # events since the last typed turn before the first response
+        self._typed = ()  # the events of that turn
 
     # --- client ---
 
@@ -98,8 +99,13 @@ class Items:
         for part in parts:
             if part.get("type") == "input_audio":
                 duration = Span().take(part.get("audio"), importer.input_rate)
-                events.append(importer.emit("audio.frame", {
-                    "turn_id": turn, "sequence": sequence, "duration_ms": duration, "speech": None}, duration is None))
+                events.append(
+                    importer.emit(
+                        "audio.frame",
+                        {"turn_id": turn, "sequence": sequence, "duration_ms": duration, "speech": None},
+                        duration is None,
+                    )
+                )
                 sequence, cause = sequence + 1, "client"
             elif text_of(part.get("text")) is not None:
                 events.append(importer.emit("input.text", {"turn_id": turn, "text": text_of(part["text"])}))
@@ -119,8 +125,9 @@ class Items:
 
     def _output(self, item):
         call_id = name_of(item.get("call_id"))
-        if call_id is None or not self._tools.result(call_id, item.get("output"), None,
-                                                     self._importer.last_response):
+        if call_id is None or not self._tools.result(
+            call_id, item.get("output"), None, self._importer.last_response
+        ):
             self._importer.warn("output_without_call", "a tool output whose call is not in the log")
 
     def write(self, pending, synthetic_note):
@@ -184,6 +191,8 @@ class Items:
 
 def content_text(item):
     """The text or transcript of a message item of the agent."""
-    texts = [text_of(part.get("text")) or text_of(part.get("transcript")) or ""
-             for part in list_of(object_of(item).get("content"))]
+    texts = [
+        text_of(part.get("text")) or text_of(part.get("transcript")) or ""
+        for part in list_of(object_of(item).get("content"))
+    ]
     return "".join(texts)

@@ -2,63 +2,134 @@
 
 Rests on the typed GA specification and on recorded traffic (wire protocols, sections 2, 3, 7 and 8).
 """
+
 from __future__ import annotations
 
-from realtime_session.wire.base import name_of, object_of
+from realtime_session.wire.fields import name_of, object_of
 
 GA, BETA, AZURE, VOICE_LIVE, XAI, DIALOG_RSN = (
-    "openai-ga", "openai-beta", "azure", "azure-voice-live", "xai", "dialog-rsn-1")
+    "openai-ga",
+    "openai-beta",
+    "azure",
+    "azure-voice-live",
+    "xai",
+    "dialog-rsn-1",
+)
 DIALECTS = (GA, BETA, AZURE, VOICE_LIVE, XAI, DIALOG_RSN)
 
 #: beta wire name -> the name used here
 ALIASES = {
     f"response.{old}.{part}": f"response.{new}.{part}"
-    for old, new in (("audio", "output_audio"), ("audio_transcript", "output_audio_transcript"),
-                     ("text", "output_text"))
+    for old, new in (
+        ("audio", "output_audio"),
+        ("audio_transcript", "output_audio_transcript"),
+        ("text", "output_text"),
+    )
     for part in ("delta", "done")
 }
 
-CLIENT_TYPES = frozenset((
-    "session.update", "transcription_session.update", "input_audio_buffer.append", "input_audio_buffer.commit",
-    "input_audio_buffer.clear", "conversation.item.create", "conversation.item.retrieve",
-    "conversation.item.delete", "conversation.item.truncate", "response.create", "response.cancel",
-    "output_audio_buffer.clear", "poly.output_audio.started", "poly.output_audio.delta",
-    "poly.output_audio.stopped",
-))
+CLIENT_TYPES = frozenset(
+    (
+        "session.update",
+        "transcription_session.update",
+        "input_audio_buffer.append",
+        "input_audio_buffer.commit",
+        "input_audio_buffer.clear",
+        "conversation.item.create",
+        "conversation.item.retrieve",
+        "conversation.item.delete",
+        "conversation.item.truncate",
+        "response.create",
+        "response.cancel",
+        "output_audio_buffer.clear",
+        "poly.output_audio.started",
+        "poly.output_audio.delta",
+        "poly.output_audio.stopped",
+    )
+)
 
 #: message types (GA names) that have a handler: the type with dots as underscores, behind on_
-HANDLED = frozenset((
-    "session.created", "session.updated", "session.update", "input_audio_buffer.append",
-    "input_audio_buffer.commit", "input_audio_buffer.speech_started", "input_audio_buffer.speech_stopped",
-    "input_audio_buffer.timeout_triggered", "input_audio_buffer.committed",
-    "input_audio_buffer.dtmf_event_received", "conversation.item.input_audio_transcription.delta",
-    "conversation.item.input_audio_transcription.updated",
-    "conversation.item.input_audio_transcription.completed",
-    "conversation.item.input_audio_transcription.failed", "conversation.item.create",
-    "conversation.item.added", "conversation.item.created", "conversation.item.done",
-    "conversation.item.truncated", "response.create", "response.created", "response.cancel",
-    "response.output_item.added", "response.output_item.done", "response.function_call_arguments.done",
-    "response.mcp_call_arguments.done", "response.mcp_call.completed", "response.mcp_call.failed",
-    "response.output_text.delta", "response.output_text.done", "response.output_audio_transcript.delta",
-    "response.output_audio_transcript.done", "response.output_audio.delta", "response.content_part.added",
-    "response.done", "error", "output_audio_buffer.started", "output_audio_buffer.stopped",
-    "output_audio_buffer.cleared", "poly.output_audio.started", "poly.output_audio.delta",
-    "poly.output_audio.stopped",
-))
+HANDLED = frozenset(
+    (
+        "session.created",
+        "session.updated",
+        "session.update",
+        "input_audio_buffer.append",
+        "input_audio_buffer.commit",
+        "input_audio_buffer.speech_started",
+        "input_audio_buffer.speech_stopped",
+        "input_audio_buffer.timeout_triggered",
+        "input_audio_buffer.committed",
+        "input_audio_buffer.dtmf_event_received",
+        "conversation.item.input_audio_transcription.delta",
+        "conversation.item.input_audio_transcription.updated",
+        "conversation.item.input_audio_transcription.completed",
+        "conversation.item.input_audio_transcription.failed",
+        "conversation.item.create",
+        "conversation.item.added",
+        "conversation.item.created",
+        "conversation.item.done",
+        "conversation.item.truncated",
+        "response.create",
+        "response.created",
+        "response.cancel",
+        "response.output_item.added",
+        "response.output_item.done",
+        "response.function_call_arguments.done",
+        "response.mcp_call_arguments.done",
+        "response.mcp_call.completed",
+        "response.mcp_call.failed",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.output_audio_transcript.delta",
+        "response.output_audio_transcript.done",
+        "response.output_audio.delta",
+        "response.content_part.added",
+        "response.done",
+        "error",
+        "output_audio_buffer.started",
+        "output_audio_buffer.stopped",
+        "output_audio_buffer.cleared",
+        "poly.output_audio.started",
+        "poly.output_audio.delta",
+        "poly.output_audio.stopped",
+    )
+)
 
 #: messages that only frame others: understood, and without an event of their own
-STRUCTURE = frozenset((
-    "conversation.created", "conversation.item.deleted", "conversation.item.retrieved",
-    "input_audio_buffer.cleared", "response.content_part.added", "response.content_part.done",
-    "response.output_audio.done", "response.function_call_arguments.delta",
-    "response.mcp_call_arguments.delta", "response.mcp_call.in_progress",
-    "conversation.item.retrieve", "conversation.item.delete", "conversation.item.truncate",
-    "input_audio_buffer.clear", "output_audio_buffer.clear", "transcription_session.update",
-    "transcription_session.created", "transcription_session.updated",
-))
+STRUCTURE = frozenset(
+    (
+        "conversation.created",
+        "conversation.item.deleted",
+        "conversation.item.retrieved",
+        "input_audio_buffer.cleared",
+        "response.content_part.added",
+        "response.content_part.done",
+        "response.output_audio.done",
+        "response.function_call_arguments.delta",
+        "response.mcp_call_arguments.delta",
+        "response.mcp_call.in_progress",
+        "conversation.item.retrieve",
+        "conversation.item.delete",
+        "conversation.item.truncate",
+        "input_audio_buffer.clear",
+        "output_audio_buffer.clear",
+        "transcription_session.update",
+        "transcription_session.created",
+        "transcription_session.updated",
+    )
+)
 
-_PERMISSION = ("insufficient_quota", "invalid_api_key", "account_deactivated", "billing", "permission",
-               "unauthorized", "authentication", "forbidden")
+_PERMISSION = (
+    "insufficient_quota",
+    "invalid_api_key",
+    "account_deactivated",
+    "billing",
+    "permission",
+    "unauthorized",
+    "authentication",
+    "forbidden",
+)
 
 
 def error_type(error, default="internal"):
@@ -83,8 +154,12 @@ def error_type(error, default="internal"):
 
 
 #: refusals that arrive with a type of their own kind but are only lost races of the client
-_RACES = ("conversation_already_has_active_response", "response_cancel_not_active",
-          "input_audio_buffer_commit_empty", "integer_below_min_value")
+_RACES = (
+    "conversation_already_has_active_response",
+    "response_cancel_not_active",
+    "input_audio_buffer_commit_empty",
+    "integer_below_min_value",
+)
 
 
 def wire_error_type(error):

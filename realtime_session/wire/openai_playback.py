@@ -1,14 +1,15 @@
 """The floor and the loudspeaker in the OpenAI family: barge-in, playback reports, truncation."""
+
 from __future__ import annotations
 
-from realtime_session.wire.base import name_of, text_of, whole
+from realtime_session.wire.fields import name_of, text_of, whole
 
 
 class Playback:
     """Mixed into the importer: what stops a response, and what was heard of it."""
 
     def standing_response(self):
-        """The response that caller speech takes the floor from: the active one, else one reported sounding."""
+        """The response whose floor the caller takes: the active one, else one reported sounding."""
         active = self.responses.get(self.active)
         if active is not None and active.status is None:
             return active
@@ -28,7 +29,9 @@ class Playback:
             return
         case = response.stage()
         self.barge_ins[case] = self.barge_ins.get(case, 0) + 1
-        self.emit("user.interrupt", {"turn_id": self.turns.open, "response_id": response.id, "reason": reason})
+        self.emit(
+            "user.interrupt", {"turn_id": self.turns.open, "response_id": response.id, "reason": reason}
+        )
         response.interrupted = True
         for other in list(self.sounding.values()):  # one interrupt clears everything that is queued
             other.interrupted = True
@@ -101,7 +104,9 @@ class Playback:
             return False
         before = response.before(item_id)
         if before is None:
-            self.warn("truncation_offset", "the length of an earlier item is unknown: the offset is the item's own")
+            self.warn(
+                "truncation_offset", "the length of an earlier item is unknown: the offset is the item's own"
+            )
         self.emit("response.truncated", {"response_id": response.id, "audio_end_ms": end + (before or 0)})
         return None
 

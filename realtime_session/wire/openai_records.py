@@ -1,4 +1,5 @@
 """What the OpenAI importer remembers: responses, tool calls, and client requests without an answer yet."""
+
 from __future__ import annotations
 
 from realtime_session.wire.audio import Span
@@ -9,23 +10,37 @@ MAX_PENDING = 1000
 class Response:
     """One response of the log."""
 
-    __slots__ = ("id", "out_of_band", "status", "interrupted", "announced", "next_audio", "next_text", "span",
-                 "sounding", "sent", "open_items", "items_added", "texts", "mcp")
+    __slots__ = (
+        "id",
+        "out_of_band",
+        "status",
+        "interrupted",
+        "announced",
+        "next_audio",
+        "next_text",
+        "span",
+        "sounding",
+        "sent",
+        "open_items",
+        "items_added",
+        "texts",
+        "mcp",
+    )
 
     def __init__(self, id_, out_of_band=False, announced=True):
         self.id = id_
         self.out_of_band = out_of_band
-        self.status = None        # None while active, else how it ended
+        self.status = None  # None while active, else how it ended
         self.interrupted = False  # one interrupt per response
         self.announced = announced
         self.next_audio = self.next_text = 0
         self.span = Span()
-        self.sounding = False     # reported, not estimated
-        self.sent = {}            # item id -> ms of audio sent so far (None: unknown), in order
-        self.open_items = {}      # items added and not done (values unused)
+        self.sounding = False  # reported, not estimated
+        self.sent = {}  # item id -> ms of audio sent so far (None: unknown), in order
+        self.open_items = {}  # items added and not done (values unused)
         self.items_added = False
-        self.texts = None         # (item, part) of which text has arrived as deltas
-        self.mcp = None           # server-side calls without a result yet: item id -> ok or None
+        self.texts = None  # (item, part) of which text has arrived as deltas
+        self.mcp = None  # server-side calls without a result yet: item id -> ok or None
 
     def stage(self):
         """How far it is, as the name of a barge-in case (wire protocols, section 5)."""
@@ -65,10 +80,10 @@ class Call:
     def __init__(self, trace_id, response_id, content):
         self.trace_id = trace_id
         self.response_id = response_id
-        self.content = content      # hash of name and arguments
+        self.content = content  # hash of name and arguments
         self.answered = False
-        self.uses = 1               # how many payloads this wire id has named
-        self.repeats = 0            # announcements dropped since the answer
+        self.uses = 1  # how many payloads this wire id has named
+        self.repeats = 0  # announcements dropped since the answer
 
 
 class Pending:
@@ -85,7 +100,7 @@ class Pending:
         self.event_id = event_id
         self.item = item
         self.line = line
-        self.flushed = False       # its effect was written before the server's word came
+        self.flushed = False  # its effect was written before the server's word came
 
     def matches(self, item):
         """Whether the server's item is this one."""
@@ -149,8 +164,12 @@ class Requests:
                 if pending.event_id == event_id:
                     return self.items.pop(index)
         kept = [c for c in self.creates if c[3] != event_id or event_id is None]
-        if len(kept) == len(self.creates) and event_id is None and kept and (
-                code == "conversation_already_has_active_response"):
+        if (
+            len(kept) == len(self.creates)
+            and event_id is None
+            and kept
+            and (code == "conversation_already_has_active_response")
+        ):
             del kept[0]
         self.creates = kept
         if code == "input_audio_buffer_commit_empty" and self.commits:

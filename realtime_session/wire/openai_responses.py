@@ -1,13 +1,18 @@
 """Responses in the OpenAI family: their beginning, output, tool calls and end."""
+
 from __future__ import annotations
 
-from realtime_session.wire.base import list_of, name_of, object_of, text_of
+from realtime_session.wire.fields import list_of, name_of, object_of, text_of
 from realtime_session.wire.openai_items import content_text
 from realtime_session.wire.openai_names import error_type
 from realtime_session.wire.openai_records import Response
 
-_ENDS = {"completed": "response.completed", "cancelled": "response.cancelled", "failed": "response.failed",
-         "incomplete": "response.incomplete"}
+_ENDS = {
+    "completed": "response.completed",
+    "cancelled": "response.cancelled",
+    "failed": "response.failed",
+    "incomplete": "response.incomplete",
+}
 
 
 class Responses:
@@ -18,8 +23,11 @@ class Responses:
     def on_response_create(self, data, row):
         response = object_of(data.get("response"))
         self.book.declare(response.get("tools"))
-        self.items.requests.add_create(response.get("conversation") == "none",
-                                       object_of(response.get("metadata")), name_of(data.get("event_id")))
+        self.items.requests.add_create(
+            response.get("conversation") == "none",
+            object_of(response.get("metadata")),
+            name_of(data.get("event_id")),
+        )
 
     def on_response_created(self, data, row):
         wire = object_of(data.get("response"))
@@ -32,7 +40,9 @@ class Responses:
             known.announced = True  # its output came first and has begun it already
             return None
         named = "conversation_id" in wire
-        request = self.items.requests.take_create(wire.get("conversation_id"), named, object_of(wire.get("metadata")))
+        request = self.items.requests.take_create(
+            wire.get("conversation_id"), named, object_of(wire.get("metadata"))
+        )
         aside = named and wire["conversation_id"] is None or request is not None and request[1]
         if request is not None:
             self.items.flush_before(request[0])
@@ -67,8 +77,11 @@ class Responses:
         response = self.responses.get(id_)
         if response is None:
             # Only one response writes at a time; beside an active one it can only be out of band.
-            busy = self.active is not None and self.responses[self.active].status is None \
+            busy = (
+                self.active is not None
+                and self.responses[self.active].status is None
                 and not self.responses[self.active].interrupted
+            )
             self.warn("response_unannounced", f"response {id_[:80]} was never announced")
             response = self.begin_response(id_, busy, synthetic=True)
         return response
@@ -101,7 +114,11 @@ class Responses:
     def _late_call(self, response, item):
         """A function call whose arguments.done is not in the log."""
         item_id, call_id = name_of(item.get("id")), name_of(item.get("call_id"))
-        if (call_id or item_id) and not self.book.knows(call_id, item_id) and item.get("status") != "in_progress":
+        if (
+            (call_id or item_id)
+            and not self.book.knows(call_id, item_id)
+            and item.get("status") != "in_progress"
+        ):
             self.book.see_item(item)
             self._call(response, item_id, call_id, item.get("name"), item.get("arguments"))
 
@@ -115,8 +132,13 @@ class Responses:
         response = self.response_of(data)
         if response is None:
             return False
-        self._call(response, name_of(data.get("item_id")), name_of(data.get("call_id")), data.get("name"),
-                   data.get("arguments"))
+        self._call(
+            response,
+            name_of(data.get("item_id")),
+            name_of(data.get("call_id")),
+            data.get("name"),
+            data.get("arguments"),
+        )
         return None
 
     def on_response_mcp_call_arguments_done(self, data, row):
@@ -145,7 +167,12 @@ class Responses:
         """The result of a call that the server ran itself is in its item."""
         item_id = name_of(item.get("id"))
         response = self.responses.get(self.item_owner.get(item_id))
-        if item.get("type") != "mcp_call" or response is None or not response.mcp or item_id not in response.mcp:
+        if (
+            item.get("type") != "mcp_call"
+            or response is None
+            or not response.mcp
+            or item_id not in response.mcp
+        ):
             return
         ok = response.mcp.pop(item_id)
         error = item.get("error")
@@ -183,8 +210,10 @@ class Responses:
     on_response_output_audio_transcript_done = on_response_output_text_done
 
     def _text(self, response, text):
-        self.emit("response.text", {"response_id": response.id, "sequence": response.next_text,
-                                    "text": text_of(text)})
+        self.emit(
+            "response.text",
+            {"response_id": response.id, "sequence": response.next_text, "text": text_of(text)},
+        )
         response.next_text += 1
 
     def on_response_output_audio_delta(self, data, row):
@@ -198,8 +227,10 @@ class Responses:
         if item_id is not None:
             self.item_owner.setdefault(item_id, response.id)
         response.add_audio(item_id, duration)
-        self.emit("response.audio", {"response_id": response.id, "sequence": response.next_audio,
-                                     "duration_ms": duration})
+        self.emit(
+            "response.audio",
+            {"response_id": response.id, "sequence": response.next_audio, "duration_ms": duration},
+        )
         response.next_audio += 1
         return None
 
@@ -225,7 +256,9 @@ class Responses:
         details = object_of(wire.get("status_details"))
         error = object_of(details.get("error"))
         if status != "completed":
-            reason = name_of(details.get("reason")) or name_of(error.get("code")) or name_of(error.get("type"))
+            reason = (
+                name_of(details.get("reason")) or name_of(error.get("code")) or name_of(error.get("type"))
+            )
             payload["reason"] = reason or name_of(wire.get("status_details")) or "unspecified"
         if status == "failed":
             payload["error_type"] = error_type(error)
@@ -248,8 +281,11 @@ class Responses:
             if ok is not None:
                 self.book.result(item_id, None, ok, response.id)
         if not response.next_text and not response.next_audio and response.status is None:
-            text = "".join(content_text(item) for item in list_of(wire.get("output"))
-                           if item.get("type") in ("message", None))
+            text = "".join(
+                content_text(item)
+                for item in list_of(wire.get("output"))
+                if item.get("type") in ("message", None)
+            )
             if text:
                 self._text(response, text)
 

@@ -1,11 +1,12 @@
 """Tools of the OpenAI family: declarations, calls, results, and calls that the server runs itself (MCP)."""
+
 from __future__ import annotations
 
 import re
 
 from realtime_session.values.errors import InputError
 from realtime_session.values.strict_json import check_value, parse
-from realtime_session.wire.base import MAX_TEXT, list_of, name_of, object_of, text_of
+from realtime_session.wire.fields import MAX_TEXT, list_of, name_of, object_of, text_of
 from realtime_session.wire.openai_records import Call
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,80}").fullmatch
@@ -19,8 +20,8 @@ class ToolBook:
         self._importer = importer
         self._declared = {}
         self.calls = {}
-        self.items = {}            # function_call and mcp_call items: item id -> (call id, name)
-        self.seeded = set()        # call ids that the client put into the history itself
+        self.items = {}  # function_call and mcp_call items: item id -> (call id, name)
+        self.seeded = set()  # call ids that the client put into the history itself
         self.made = self.results = self.rounds = 0
 
     # --- declarations ---
@@ -42,8 +43,14 @@ class ToolBook:
         name = name_of(tool.get("name"))
         if name is None or name not in self._declared and len(self._declared) >= MAX_TOOLS:
             return
-        hint = next((hints[key] for key in ("read_only", "readOnlyHint") if hints.get(key) in (True, False)
-                     and hints[key].__class__ is bool), None)
+        hint = next(
+            (
+                hints[key]
+                for key in ("read_only", "readOnlyHint")
+                if hints.get(key) in (True, False) and hints[key].__class__ is bool
+            ),
+            None,
+        )
         self._declared[name] = (hint, parameters if parameters.__class__ is dict else None)
 
     def read_only(self, name):
@@ -76,7 +83,10 @@ class ToolBook:
         item_id = name_of(item.get("id"))
         if item_id is not None:
             old = self.items.get(item_id, (None, None))
-            self.items[item_id] = (name_of(item.get("call_id")) or old[0], name_of(item.get("name")) or old[1])
+            self.items[item_id] = (
+                name_of(item.get("call_id")) or old[0],
+                name_of(item.get("name")) or old[1],
+            )
 
     def call(self, response_id, item_id, call_id, name, arguments):
         """Writes tool.call, once per wire call; a reused id with other content gets a new one."""
@@ -94,7 +104,9 @@ class ToolBook:
         if call is not None:
             uses = call.uses + 1
             trace_id = f"{call_id}#{uses}"
-            self._importer.warn("call_id_reused", f"call id {call_id[:80]} names another call now: {trace_id[:90]}")
+            self._importer.warn(
+                "call_id_reused", f"call id {call_id[:80]} names another call now: {trace_id[:90]}"
+            )
         self.calls[call_id] = call = Call(trace_id, response_id, content)
         call.uses = uses
         payload = {"call_id": trace_id, "response_id": response_id, "name": name}
@@ -108,7 +120,9 @@ class ToolBook:
             self._importer.warn("tool_name", "a call without a tool name")
             return "unknown"
         if _NAME(name) is None:
-            self._importer.warn("tool_name", f"tool name {name[:80]!r} has characters that a trace does not allow")
+            self._importer.warn(
+                "tool_name", f"tool name {name[:80]!r} has characters that a trace does not allow"
+            )
             return re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:80]
         return name
 
@@ -136,8 +150,10 @@ class ToolBook:
                 self.results += 1
             call.answered = True
             response_id, trace_id = call.response_id, call.trace_id
-        self._importer.emit("tool.result", {"call_id": trace_id, "response_id": response_id, "ok": ok,
-                                            "result": _json(output)})
+        self._importer.emit(
+            "tool.result",
+            {"call_id": trace_id, "response_id": response_id, "ok": ok, "result": _json(output)},
+        )
         return True
 
     def unanswered(self):

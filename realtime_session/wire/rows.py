@@ -3,6 +3,7 @@
 A log is one JSON object per line, or one JSON array of objects. A row is the wire JSON itself, or the
 wrapped form {direction, data, at, i, kind, trimmed_base64_chars}.
 """
+
 from __future__ import annotations
 
 import re
@@ -15,8 +16,16 @@ SENT, RECEIVED = "sent", "received"
 MAX_ROW_BYTES = 64 * 1024 * 1024  # providers accept 15 MiB of audio in one message
 
 _DIRECTIONS = {
-    "sent": SENT, "send": SENT, "out": SENT, "outgoing": SENT, "client": SENT,
-    "received": RECEIVED, "receive": RECEIVED, "recv": RECEIVED, "in": RECEIVED, "incoming": RECEIVED,
+    "sent": SENT,
+    "send": SENT,
+    "out": SENT,
+    "outgoing": SENT,
+    "client": SENT,
+    "received": RECEIVED,
+    "receive": RECEIVED,
+    "recv": RECEIVED,
+    "in": RECEIVED,
+    "incoming": RECEIVED,
     "server": RECEIVED,
 }
 _WRAPPER = ("direction", "kind", "at", "i", "trimmed_base64_chars", "schema")
@@ -37,8 +46,13 @@ def unwrap(line, value):
     """The row that a parsed JSON value stands for; raises LogError log/row when it is none."""
     if value.__class__ is dict and "type" not in value:
         data, direction = value.get("data"), value.get("direction")
-        if data.__class__ is dict and (direction == SENT or direction == RECEIVED) and "at" not in value \
-                and "trimmed_base64_chars" not in value and value.get("kind") != "close":
+        if (
+            data.__class__ is dict
+            and (direction == SENT or direction == RECEIVED)
+            and "at" not in value
+            and "trimmed_base64_chars" not in value
+            and value.get("kind") != "close"
+        ):
             return Row(line, direction, "message", None, False, data)
     if value.__class__ is not dict:
         raise LogError("log/row", f"expected an object per row, got {show(value)}", line=line)
@@ -53,10 +67,13 @@ def unwrap(line, value):
     if at.__class__ not in (int, float) or not isfinite(at):
         at = None
     if value.get("kind") == "close":
-        return Row(line, direction, "close", at, False, {**value, **data} if data.__class__ is dict else value)
+        return Row(
+            line, direction, "close", at, False, {**value, **data} if data.__class__ is dict else value
+        )
     if data.__class__ is not dict:
-        raise LogError("log/row", f"expected the wire message, an object, got {show(data)}", line=line,
-                       path="/data")
+        raise LogError(
+            "log/row", f"expected the wire message, an object, got {show(data)}", line=line, path="/data"
+        )
     return Row(line, direction, "message", at, bool(value.get("trimmed_base64_chars")), data)
 
 
@@ -65,9 +82,17 @@ def close_of(row):
     data = row.data if row.data.__class__ is dict else {}
     if data.get("data").__class__ is int:
         return data["data"], None
-    code = next((data[key] for key in ("code", "close_code", "status") if data.get(key).__class__ is int), None)
-    reason = next((data[key] for key in ("reason", "close_reason", "message")
-                   if data.get(key).__class__ is str and data[key]), None)
+    code = next(
+        (data[key] for key in ("code", "close_code", "status") if data.get(key).__class__ is int), None
+    )
+    reason = next(
+        (
+            data[key]
+            for key in ("reason", "close_reason", "message")
+            if data.get(key).__class__ is str and data[key]
+        ),
+        None,
+    )
     return code, reason
 
 
@@ -143,7 +168,7 @@ def _elements(rest, chunks):
                     start = position
             elif mark != b"," or depth == 1:
                 if depth == 1:  # a comma or the closing bracket of the array itself
-                    element = b"".join((*parts, chunk[start:found.start()]))
+                    element = b"".join((*parts, chunk[start : found.start()]))
                     parts, size, start = [], 0, position
                     if element.strip() or mark == b",":
                         number += 1

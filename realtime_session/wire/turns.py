@@ -1,4 +1,5 @@
 """Who numbers the turns: wires name items, traces name turns."""
+
 from __future__ import annotations
 
 
@@ -10,8 +11,8 @@ class Turns:
     def __init__(self):
         self._count = 0
         self._open = None
-        self.next_sequence = 0      # of the open turn's frames
-        self.of_item = {}           # wire item id -> turn id
+        self.next_sequence = 0  # of the open turn's frames
+        self.of_item = {}  # wire item id -> turn id
         self.last_committed = None
         self.committed = 0
 

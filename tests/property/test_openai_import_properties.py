@@ -11,23 +11,109 @@ from realtime_session.values.errors import InputError
 from realtime_session.wire.openai import OpenAIImporter
 from realtime_session.wire.openai_names import ALIASES, CLIENT_TYPES, HANDLED
 
-WORDS = st.sampled_from(["r1", "r2", "a1", "u1", "c1", "e1", "", "none", "completed", "cancelled", "user", "message",
-                         "function_call", "function_call_output", "mcp_call", "input_audio", "{}", '{"a":1}', "#", "imp-1"])
-LEAVES = st.none() | st.booleans() | st.integers(-5, 700000) | st.floats(allow_nan=False, allow_infinity=False) | WORDS
-NAMES = st.sampled_from(["id", "type", "role", "status", "status_details", "reason", "error", "code", "content", "text",
-                         "transcript", "call_id", "name", "arguments", "output", "tools", "parameters", "audio", "input",
-                         "format", "rate", "turn_detection", "conversation_id", "metadata", "annotations"])
-VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
-                      max_leaves=8)
-FIELDS = st.sampled_from(["event_id", "response_id", "item_id", "call_id", "item", "response", "session", "delta",
-                          "audio", "audio_start_ms", "audio_end_ms", "audio_ms", "spoken_text", "transcript", "text",
-                          "arguments", "name", "error", "previous_item_id", "content_index", "status", "event"])
+WORDS = st.sampled_from(
+    [
+        "r1",
+        "r2",
+        "a1",
+        "u1",
+        "c1",
+        "e1",
+        "",
+        "none",
+        "completed",
+        "cancelled",
+        "user",
+        "message",
+        "function_call",
+        "function_call_output",
+        "mcp_call",
+        "input_audio",
+        "{}",
+        '{"a":1}',
+        "#",
+        "imp-1",
+    ]
+)
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 700000)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | WORDS
+)
+NAMES = st.sampled_from(
+    [
+        "id",
+        "type",
+        "role",
+        "status",
+        "status_details",
+        "reason",
+        "error",
+        "code",
+        "content",
+        "text",
+        "transcript",
+        "call_id",
+        "name",
+        "arguments",
+        "output",
+        "tools",
+        "parameters",
+        "audio",
+        "input",
+        "format",
+        "rate",
+        "turn_detection",
+        "conversation_id",
+        "metadata",
+        "annotations",
+    ]
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=8,
+)
+FIELDS = st.sampled_from(
+    [
+        "event_id",
+        "response_id",
+        "item_id",
+        "call_id",
+        "item",
+        "response",
+        "session",
+        "delta",
+        "audio",
+        "audio_start_ms",
+        "audio_end_ms",
+        "audio_ms",
+        "spoken_text",
+        "transcript",
+        "text",
+        "arguments",
+        "name",
+        "error",
+        "previous_item_id",
+        "content_index",
+        "status",
+        "event",
+    ]
+)
 TYPES = st.sampled_from(sorted(HANDLED | CLIENT_TYPES | set(ALIASES))) | LEAVES
-MESSAGES = st.builds(lambda type_, fields: {"type": type_, **fields}, TYPES, st.dictionaries(FIELDS, VALUES, max_size=6))
+MESSAGES = st.builds(
+    lambda type_, fields: {"type": type_, **fields}, TYPES, st.dictionaries(FIELDS, VALUES, max_size=6)
+)
 ROWS = st.one_of(
     MESSAGES,
-    st.builds(lambda d, m, at: {"direction": d, "data": m, "at": at},
-              st.sampled_from(["sent", "received", "?"]), MESSAGES, LEAVES),
+    st.builds(
+        lambda d, m, at: {"direction": d, "data": m, "at": at},
+        st.sampled_from(["sent", "received", "?"]),
+        MESSAGES,
+        LEAVES,
+    ),
     st.builds(lambda data: {"kind": "close", "data": data}, VALUES),
     VALUES,
 )
@@ -65,8 +151,29 @@ def test_importing_is_deterministic(rows):
 
 
 # A small live server whose logs are healthy by construction: any interleaving of what really interleaves.
-STEPS = st.lists(st.sampled_from(["speech", "noise", "append", "typed", "reply", "delta", "sound", "end", "cancel",
-                                  "call", "output", "transcript", "started", "stopped", "drop", "ping"]), max_size=40)
+STEPS = st.lists(
+    st.sampled_from(
+        [
+            "speech",
+            "noise",
+            "append",
+            "typed",
+            "reply",
+            "delta",
+            "sound",
+            "end",
+            "cancel",
+            "call",
+            "output",
+            "transcript",
+            "started",
+            "stopped",
+            "drop",
+            "ping",
+        ]
+    ),
+    max_size=40,
+)
 
 
 def healthy(steps):
@@ -95,15 +202,29 @@ def healthy(steps):
                 got("input_audio_buffer.speech_stopped", item_id=f"u{count}", audio_end_ms=count * 10 + 5)
                 got("input_audio_buffer.committed", item_id=f"u{count}")
         elif step == "append":
-            rows.append({"direction": "sent", "data": {"type": "input_audio_buffer.append", "audio": "A" * 1280}})
+            rows.append(
+                {"direction": "sent", "data": {"type": "input_audio_buffer.append", "audio": "A" * 1280}}
+            )
         elif step == "typed":
-            got("conversation.item.added", item={"id": f"t{count}", "type": "message", "role": "user",
-                                                 "content": [{"type": "input_text", "text": "x"}]})
+            got(
+                "conversation.item.added",
+                item={
+                    "id": f"t{count}",
+                    "type": "message",
+                    "role": "user",
+                    "content": [{"type": "input_text", "text": "x"}],
+                },
+            )
         elif step == "reply" and not active:
             active = f"r{count}"
             got("response.created", response={"id": active})
         elif step == "delta" and active:
-            got("response.output_audio_transcript.delta", response_id=active, item_id=f"a{active}", delta="word ")
+            got(
+                "response.output_audio_transcript.delta",
+                response_id=active,
+                item_id=f"a{active}",
+                delta="word ",
+            )
         elif step == "sound" and active:
             got("response.output_audio.delta", response_id=active, item_id=f"a{active}", delta="A" * 1280)
         elif step == "started" and active and not sounding:
@@ -119,13 +240,30 @@ def healthy(steps):
             end("cancelled", reason="client_cancelled")
         elif step == "call" and active:
             calls.append(f"c{count}")
-            got("response.function_call_arguments.done", response_id=active, item_id=f"f{count}", call_id=calls[-1],
-                name="look_up", arguments="{}")
+            got(
+                "response.function_call_arguments.done",
+                response_id=active,
+                item_id=f"f{count}",
+                call_id=calls[-1],
+                name="look_up",
+                arguments="{}",
+            )
         elif step == "output" and calls:
-            got("conversation.item.added", item={"id": f"o{count}", "type": "function_call_output",
-                                                 "call_id": calls.pop(), "output": "x"})
+            got(
+                "conversation.item.added",
+                item={
+                    "id": f"o{count}",
+                    "type": "function_call_output",
+                    "call_id": calls.pop(),
+                    "output": "x",
+                },
+            )
         elif step == "transcript":
-            got("conversation.item.input_audio_transcription.completed", item_id=f"u{count - 1}", transcript="x")
+            got(
+                "conversation.item.input_audio_transcription.completed",
+                item_id=f"u{count - 1}",
+                transcript="x",
+            )
         elif step == "drop":
             rows.append({"kind": "close", "data": {"code": 1006}})
             got("session.created", session={"id": f"sess{count}"})
@@ -142,7 +280,9 @@ def test_healthy_logs_break_no_rule(steps):
     rows = healthy(steps)
     importer, events = imported(rows)
     session = Session(importer.header())
-    broken = [(d.violation.rule, e["event_id"]) for e in events if (d := session.receive(e)).kind == "rejected"]
+    broken = [
+        (d.violation.rule, e["event_id"]) for e in events if (d := session.receive(e)).kind == "rejected"
+    ]
     assert broken == []
     began = sum(r["data"]["type"] == "response.created" for r in rows if "direction" in r)
     assert sum(e["type"] == "response.started" for e in events) == began
@@ -177,8 +317,12 @@ def test_mutated_healthy_logs_give_only_well_formed_events(steps, mutations):
 @given(STEPS, st.data())
 def test_rows_delivered_twice_change_nothing(steps, data):
     rows = healthy(steps)
-    twice = [i for i, row in enumerate(rows) if "event_id" in (row.get("data") or {}) and data.draw(st.booleans())]
+    twice = [
+        i for i, row in enumerate(rows) if "event_id" in (row.get("data") or {}) and data.draw(st.booleans())
+    ]
     again = [row for i, row in enumerate(rows) for row in [row] * (2 if i in twice else 1)]
     importer, events = imported(again)
-    assert [(e["type"], e["payload"]) for e in events] == [(e["type"], e["payload"]) for e in imported(rows)[1]]
+    assert [(e["type"], e["payload"]) for e in events] == [
+        (e["type"], e["payload"]) for e in imported(rows)[1]
+    ]
     assert importer.repeats == len(twice)

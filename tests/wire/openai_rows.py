@@ -34,9 +34,17 @@ class Log:
     # shorthands for what every session does
 
     def speech(self, item, start=None, stop=None, commit=True):
-        self.got("input_audio_buffer.speech_started", item_id=item, **({} if start is None else {"audio_start_ms": start}))
+        self.got(
+            "input_audio_buffer.speech_started",
+            item_id=item,
+            **({} if start is None else {"audio_start_ms": start}),
+        )
         if commit:
-            self.got("input_audio_buffer.speech_stopped", item_id=item, **({} if stop is None else {"audio_end_ms": stop}))
+            self.got(
+                "input_audio_buffer.speech_stopped",
+                item_id=item,
+                **({} if stop is None else {"audio_end_ms": stop}),
+            )
             self.got("input_audio_buffer.committed", item_id=item)
         return self
 
@@ -47,18 +55,33 @@ class Log:
         return self.got("response.created", response={"id": response, "status": "in_progress", **fields})
 
     def text(self, response, text, item="a"):
-        return self.got("response.output_text.delta", response_id=response, item_id=item, content_index=0, delta=text)
+        return self.got(
+            "response.output_text.delta", response_id=response, item_id=item, content_index=0, delta=text
+        )
 
     def done(self, response, status="completed", **fields):
         return self.got("response.done", response={"id": response, "status": status, **fields})
 
     def call(self, response, call_id, arguments, name="look_up", item=None):
-        return self.got("response.function_call_arguments.done", response_id=response, item_id=item or f"i-{call_id}",
-                        call_id=call_id, name=name, arguments=arguments)
+        return self.got(
+            "response.function_call_arguments.done",
+            response_id=response,
+            item_id=item or f"i-{call_id}",
+            call_id=call_id,
+            name=name,
+            arguments=arguments,
+        )
 
     def output(self, call_id, output, item=None):
-        return self.got("conversation.item.added", item={
-            "id": item or f"o-{len(self.rows)}", "type": "function_call_output", "call_id": call_id, "output": output})
+        return self.got(
+            "conversation.item.added",
+            item={
+                "id": item or f"o-{len(self.rows)}",
+                "type": "function_call_output",
+                "call_id": call_id,
+                "output": output,
+            },
+        )
 
 
 def message(item, role, text, kind="input_text"):
@@ -89,7 +112,9 @@ class Imported:
     @property
     def brief(self):
         """The events as "type value value …", payload values in payload order."""
-        return [" ".join([event["type"], *(_word(v) for v in event["payload"].values())]) for event in self.events]
+        return [
+            " ".join([event["type"], *(_word(v) for v in event["payload"].values())]) for event in self.events
+        ]
 
     def of(self, *types):
         """The payloads of the events of some types."""

@@ -14,7 +14,11 @@ from .openai_rows import Log, audio
 
 
 def session():
-    log = Log().got("session.created", session={"id": "sess_1"}).sent("input_audio_buffer.append", audio=audio(100))
+    log = (
+        Log()
+        .got("session.created", session={"id": "sess_1"})
+        .sent("input_audio_buffer.append", audio=audio(100))
+    )
     log.speech("u1", 10, 90).created("r1").text("r1", "Grüße").got("brand.new", x=1)
     log.got("input_audio_buffer.speech_started", item_id="u2")
     return log.done("r1", "cancelled", status_details={"reason": "turn_detected"}).close(1000)
@@ -34,11 +38,24 @@ def test_file_becomes_a_trace_that_replays(tmp_path, capsys):
     out = tmp_path / "t.jsonl"
     assert main(["import", "openai", write(tmp_path / "log.jsonl", session().rows), "-o", str(out)]) == 0
     header, *events = read(out)
-    assert header["session"]["source"] == {"producer": "import openai", "dialect": "openai-ga", "clock": "audio",
-                                           "end": "completed"}
+    assert header["session"]["source"] == {
+        "producer": "import openai",
+        "dialect": "openai-ga",
+        "clock": "audio",
+        "end": "completed",
+    }
     assert [e["type"] for e in events] == [
-        "audio.frame", "speech.started", "speech.stopped", "turn.commit", "response.started", "response.text",
-        "speech.started", "user.interrupt", "response.cancelled", "session.completed"]
+        "audio.frame",
+        "speech.started",
+        "speech.stopped",
+        "turn.commit",
+        "response.started",
+        "response.text",
+        "speech.started",
+        "user.interrupt",
+        "response.cancelled",
+        "session.completed",
+    ]
     text = capsys.readouterr().out
     assert "barge-ins   0 before output, 1 mid generation, 0 all items done, 0 after completion" in text
     assert "unmapped    1 brand.new" in text
@@ -68,15 +85,25 @@ def test_array_gives_the_same_trace(tmp_path, capsys):
 
 def test_pipe_in_and_out(tmp_path):
     data = "".join(json.dumps(row) + "\n" for row in session().rows).encode()
-    done = subprocess.run([sys.executable, "-B", "-m", "realtime_session", "import", "openai", "-"], input=data,
-                          capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "realtime_session", "import", "openai", "-"],
+        input=data,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0
     assert [json.loads(line).get("type") for line in done.stdout.split(b"\n")[:2]] == [None, "audio.frame"]
     assert b"openai (openai-ga), clock: audio" in done.stderr
 
 
-BAD = [("not json", "json/syntax"), ('{"type":"a","type":"b"}', "json/duplicate_key"), ("[1]", "log/row"),
-       ('{"type":1e400}', "json/non_finite"), ("[" * 200 + "]" * 200, "json/too_deep")]
+BAD = [
+    ("not json", "json/syntax"),
+    ('{"type":"a","type":"b"}', "json/duplicate_key"),
+    ("[1]", "log/row"),
+    ('{"type":1e400}', "json/non_finite"),
+    ("[" * 200 + "]" * 200, "json/too_deep"),
+]
 
 
 @pytest.mark.parametrize(("line", "code"), BAD)
@@ -93,7 +120,16 @@ def test_malformed_row_is_named_with_its_line(tmp_path, capsys, line, code):
 def test_keep_going_counts_malformed_rows(tmp_path, capsys, line, code):
     path = tmp_path / "log.jsonl"
     path.write_text('{"type":"ping"}\n' + line + '\n{"type":"ping"}\n', encoding="utf-8")
-    args = ["import", "openai", str(path), "-o", str(tmp_path / "t.jsonl"), "--keep-going", "--format", "json"]
+    args = [
+        "import",
+        "openai",
+        str(path),
+        "-o",
+        str(tmp_path / "t.jsonl"),
+        "--keep-going",
+        "--format",
+        "json",
+    ]
     assert main(args) == 0
     captured = capsys.readouterr()
     summary = json.loads(captured.out)
@@ -104,8 +140,19 @@ def test_keep_going_counts_malformed_rows(tmp_path, capsys, line, code):
 def test_options_reach_the_importer(tmp_path, capsys):
     log = Log().created("r1").call("r1", "c1", "{}").sent("input_audio_buffer.append", audio=audio(20, 32))
     out = tmp_path / "t.jsonl"
-    args = ["import", "openai", write(tmp_path / "log", log.rows), "-o", str(out), "--dialect", "dialog-rsn-1",
-            "--read-only", "look_up", "--read-only", "other"]
+    args = [
+        "import",
+        "openai",
+        write(tmp_path / "log", log.rows),
+        "-o",
+        str(out),
+        "--dialect",
+        "dialog-rsn-1",
+        "--read-only",
+        "look_up",
+        "--read-only",
+        "other",
+    ]
     assert main(args) == 0
     capsys.readouterr()
     header, *events = read(out)

@@ -7,15 +7,23 @@ from .openai_rows import Imported, Log, audio, message
 
 def test_log_that_just_ends():
     got = Imported(Log().got("session.created", session={"id": "sess_1"}).created("r1").done("r1"))
-    assert got.header["source"] == {"producer": "import openai", "dialect": "openai-ga", "clock": "line", "end": "eof"}
+    assert got.header["source"] == {
+        "producer": "import openai",
+        "dialect": "openai-ga",
+        "clock": "line",
+        "end": "eof",
+    }
     assert got.header["session_id"] == "sess_1"
     assert got.header["profile"] == "full_duplex"
 
 
 @pytest.mark.parametrize(
     ("code", "last", "end"),
-    [(1000, "session.completed close 1000 server", "completed"), (1011, "transport.disconnected close 1011", "disconnected"),
-     (None, "transport.disconnected close", "disconnected")],
+    [
+        (1000, "session.completed close 1000 server", "completed"),
+        (1011, "transport.disconnected close 1011", "disconnected"),
+        (None, "transport.disconnected close", "disconnected"),
+    ],
 )
 def test_close_of_the_connection(code, last, end):
     got = Imported(Log().created("r1").done("r1").close(code))
@@ -26,15 +34,30 @@ def test_close_of_the_connection(code, last, end):
 
 
 def test_session_created_after_a_close_is_a_resume_with_the_headers_token():
-    log = Log().got("session.created", session={"id": "sess_1"}).typed("t1", "hi").created("r1").text("r1", "Hal")
+    log = (
+        Log()
+        .got("session.created", session={"id": "sess_1"})
+        .typed("t1", "hi")
+        .created("r1")
+        .text("r1", "Hal")
+    )
     log.close(1011).sent("input_audio_buffer.append", audio=audio(20))
-    log.got("session.created", session={"id": "sess_2"}).typed("t1-again", "hi").got("session.updated", session={})
+    log.got("session.created", session={"id": "sess_2"}).typed("t1-again", "hi").got(
+        "session.updated", session={}
+    )
     log.typed("t2", "still there?").created("r2").done("r2").close(1000)
     got = Imported(log)
     types = [e["type"] for e in got.events]
     at = types.index("transport.disconnected")
-    assert types[at:] == ["transport.disconnected", "transport.resumed", "input.text", "turn.commit",
-                          "response.started", "response.completed", "session.completed"]
+    assert types[at:] == [
+        "transport.disconnected",
+        "transport.resumed",
+        "input.text",
+        "turn.commit",
+        "response.started",
+        "response.completed",
+        "session.completed",
+    ]
     assert got.of("transport.resumed") == [{"resume_token": got.header["resume_token"]}]
     assert got.header["session_id"] == "sess_1"
     assert got.rejected() == []
@@ -46,7 +69,11 @@ def test_new_connection_without_a_close_is_a_loss_too():
     log.got("session.created", session={"id": "b"}).got("session.updated", session={})
     log.got("input_audio_buffer.speech_started", item_id="u1")
     got = Imported(log)
-    assert [e["type"] for e in got.events][-3:] == ["transport.disconnected", "transport.resumed", "speech.started"]
+    assert [e["type"] for e in got.events][-3:] == [
+        "transport.disconnected",
+        "transport.resumed",
+        "speech.started",
+    ]
     assert got.rejected() == []
 
 
@@ -58,11 +85,22 @@ def test_token_is_the_same_for_the_same_log_and_tells_sessions_apart():
 
 
 def test_answered_call_that_is_seeded_again_after_a_reconnect_has_no_second_result():
-    log = Log().got("session.created", session={}).typed("t", "x").created("r1").call("r1", "c1", "{}").done("r1")
+    log = (
+        Log()
+        .got("session.created", session={})
+        .typed("t", "x")
+        .created("r1")
+        .call("r1", "c1", "{}")
+        .done("r1")
+    )
     log.output("c1", "A").close(1006).got("session.created", session={})
-    log.sent("conversation.item.create", item={"type": "function_call", "call_id": "c1", "name": "look_up",
-                                               "arguments": "{}"})
-    log.sent("conversation.item.create", item={"type": "function_call_output", "call_id": "c1", "output": "A"})
+    log.sent(
+        "conversation.item.create",
+        item={"type": "function_call", "call_id": "c1", "name": "look_up", "arguments": "{}"},
+    )
+    log.sent(
+        "conversation.item.create", item={"type": "function_call_output", "call_id": "c1", "output": "A"}
+    )
     log.got("conversation.item.added", item={"id": "n1", "type": "function_call", "call_id": "c1"})
     log.output("c1", "A").typed("t2", "y").created("r2").done("r2")
     got = Imported(log)
@@ -87,7 +125,9 @@ def test_one_id_with_two_contents_stays_visible_to_the_contract():
 
 def test_ids_of_client_and_server_may_coincide():
     log = Log().got("response.created", event_id="1", response={"id": "r1"})
-    log.sent("response.cancel", event_id="1").got("response.done", event_id="2", response={"id": "r1", "status": "cancelled"})
+    log.sent("response.cancel", event_id="1").got(
+        "response.done", event_id="2", response={"id": "r1", "status": "cancelled"}
+    )
     got = Imported(log)
     assert [e["event_id"] for e in got.events] == ["1", "imp-2", "2"]
     assert got.rejected() == []
@@ -102,21 +142,40 @@ def test_unknown_types_and_fields_are_counted_never_refused():
 
 
 def test_raw_rows_are_told_apart_by_their_type():
-    rows = [{"type": "conversation.item.create", "item": message(None, "user", "hi")}, {"type": "response.create"},
-            {"type": "conversation.item.added", "event_id": "e1", "item": message("t1", "user", "hi")},
-            {"type": "response.created", "event_id": "e2", "response": {"id": "r1"}}]
-    assert Imported(rows).brief == ["input.text turn-1 hi", "turn.commit turn-1 text", "response.started r1 turn-1"]
+    rows = [
+        {"type": "conversation.item.create", "item": message(None, "user", "hi")},
+        {"type": "response.create"},
+        {"type": "conversation.item.added", "event_id": "e1", "item": message("t1", "user", "hi")},
+        {"type": "response.created", "event_id": "e2", "response": {"id": "r1"}},
+    ]
+    assert Imported(rows).brief == [
+        "input.text turn-1 hi",
+        "turn.commit turn-1 text",
+        "response.started r1 turn-1",
+    ]
 
 
 @pytest.mark.parametrize(
     ("log", "dialect"),
     [
         (Log().got("response.output_audio.delta", response_id="r", delta=""), "openai-ga"),
-        (Log().got("response.audio.delta", response_id="r", delta="").got("conversation.item.created", item={}),
-         "openai-beta"),
-        (Log().got("response.audio.delta", response_id="r", delta="").got("conversation.item.created", item={}).got(
-            "conversation.item.done", item={}), "azure-voice-live"),
-        (Log().got("session.created", session={"voice": {"name": "x", "type": "openai"}}), "azure-voice-live"),
+        (
+            Log()
+            .got("response.audio.delta", response_id="r", delta="")
+            .got("conversation.item.created", item={}),
+            "openai-beta",
+        ),
+        (
+            Log()
+            .got("response.audio.delta", response_id="r", delta="")
+            .got("conversation.item.created", item={})
+            .got("conversation.item.done", item={}),
+            "azure-voice-live",
+        ),
+        (
+            Log().got("session.created", session={"voice": {"name": "x", "type": "openai"}}),
+            "azure-voice-live",
+        ),
         (Log().got("response.content_part.added", response_id="r", part={}, content={}), "azure"),
         (Log().got("ping", timestamp=1), "xai"),
         (Log().got("session.created", session={"model": "grok-voice"}), "xai"),

@@ -4,18 +4,24 @@ import pytest
 
 from .openai_rows import Imported, Log, message
 
-TOOL = {"type": "function", "name": "look_up", "parameters": {
-    "type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}}
+TOOL = {
+    "type": "function",
+    "name": "look_up",
+    "parameters": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]},
+}
 
 
 def test_tool_round_fills_the_response_from_the_call_table():
     log = Log().typed("t1", "hi").created("r1").call("r1", "c1", '{"q":"x"}')
-    log.sent("conversation.item.create", item={"type": "function_call_output", "call_id": "c1", "output": "fine"})
+    log.sent(
+        "conversation.item.create", item={"type": "function_call_output", "call_id": "c1", "output": "fine"}
+    )
     log.done("r1").sent("response.create").output("c1", "fine").created("r2").done("r2")
     got = Imported(log)
     assert got.of("tool.call", "tool.result") == [
         {"call_id": "c1", "response_id": "r1", "name": "look_up", "arguments": {"q": "x"}, "read_only": None},
-        {"call_id": "c1", "response_id": "r1", "ok": None, "result": "fine"}]
+        {"call_id": "c1", "response_id": "r1", "ok": None, "result": "fine"},
+    ]
     assert got.summary["tools"] == {"calls": 1, "results": 1, "rounds": 1, "unanswered": 0}
     assert got.rejected() == []
 
@@ -34,8 +40,11 @@ def test_deep_arguments_that_a_trace_could_not_hold_stay_text():
 
 
 def test_read_only_comes_from_the_caller_or_from_the_log():
-    tools = [{"type": "function", "name": "hinted", "annotations": {"readOnlyHint": True}, "read_only": True},
-             {"type": "function", "name": "book", "read_only": False}, {"type": "function", "name": "plain"}]
+    tools = [
+        {"type": "function", "name": "hinted", "annotations": {"readOnlyHint": True}, "read_only": True},
+        {"type": "function", "name": "book", "read_only": False},
+        {"type": "function", "name": "plain"},
+    ]
     log = Log().sent("session.update", session={"tools": tools}).created("r1")
     for number, name in enumerate(("hinted", "book", "plain", "named")):
         log.call("r1", f"c{number}", "{}", name=name)
@@ -77,8 +86,11 @@ def test_result_from_before_the_log_began_is_only_counted():
 
 def test_refused_item_yields_no_result():
     log = Log().created("r1").call("r1", "c1", "{}").done("r1")
-    log.sent("conversation.item.create", event_id="k1", item={"type": "function_call_output", "call_id": "c1",
-                                                              "output": "x"})
+    log.sent(
+        "conversation.item.create",
+        event_id="k1",
+        item={"type": "function_call_output", "call_id": "c1", "output": "x"},
+    )
     log.got("error", error={"type": "invalid_request_error", "code": "invalid_value", "event_id": "k1"})
     got = Imported(log)
     assert got.of("tool.result") == []
@@ -88,7 +100,9 @@ def test_refused_item_yields_no_result():
 
 def test_item_that_was_never_acknowledged_is_written_before_the_answer_to_it():
     log = Log().created("r1").call("r1", "c1", "{}").done("r1")
-    log.sent("conversation.item.create", item={"type": "function_call_output", "call_id": "c1", "output": "x"})
+    log.sent(
+        "conversation.item.create", item={"type": "function_call_output", "call_id": "c1", "output": "x"}
+    )
     log.sent("response.create").created("r2").output("c1", "x").done("r2")
     got = Imported(log)
     assert [e["type"] for e in got.events][3:5] == ["tool.result", "response.started"]
@@ -97,11 +111,18 @@ def test_item_that_was_never_acknowledged_is_written_before_the_answer_to_it():
 
 
 def test_history_calls_that_the_client_wrote_are_no_calls():
-    log = Log().sent("conversation.item.create", item={"type": "function_call", "call_id": "h1", "name": "look_up",
-                                                       "arguments": "{}"})
-    log.sent("conversation.item.create", item={"type": "function_call_output", "call_id": "h1", "output": "old"})
+    log = Log().sent(
+        "conversation.item.create",
+        item={"type": "function_call", "call_id": "h1", "name": "look_up", "arguments": "{}"},
+    )
+    log.sent(
+        "conversation.item.create", item={"type": "function_call_output", "call_id": "h1", "output": "old"}
+    )
     log.sent("conversation.item.create", item=message(None, "user", "go on")).sent("response.create")
-    log.got("conversation.item.added", item={"id": "x1", "type": "function_call", "call_id": "h1", "name": "look_up"})
+    log.got(
+        "conversation.item.added",
+        item={"id": "x1", "type": "function_call", "call_id": "h1", "name": "look_up"},
+    )
     log.output("h1", "old").typed("t1", "go on").created("r1").done("r1")
     got = Imported(log)
     assert got.of("tool.call", "tool.result") == []
@@ -116,8 +137,15 @@ def test_call_known_only_from_its_item_is_kept():
 
 
 def test_name_missing_on_the_call_comes_from_its_item():
-    log = Log().created("r1").got("response.output_item.added", response_id="r1", item={
-        "id": "f1", "type": "function_call", "call_id": "c1", "name": "look_up"})
+    log = (
+        Log()
+        .created("r1")
+        .got(
+            "response.output_item.added",
+            response_id="r1",
+            item={"id": "f1", "type": "function_call", "call_id": "c1", "name": "look_up"},
+        )
+    )
     log.got("response.function_call_arguments.done", response_id="r1", item_id="f1", arguments="{}")
     (call,) = Imported(log).of("tool.call")
     assert (call["call_id"], call["name"]) == ("c1", "look_up")
@@ -129,11 +157,20 @@ def test_tool_names_that_a_trace_does_not_allow_are_spelt_differently_with_a_war
     assert got.summary["warnings"]["by_code"] == {"tool_name": 1}
 
 
-@pytest.mark.parametrize(("error", "ok", "result"), [(None, True, "page"), ({"message": "down"}, False, {"message": "down"})])
+@pytest.mark.parametrize(
+    ("error", "ok", "result"), [(None, True, "page"), ({"message": "down"}, False, {"message": "down"})]
+)
 def test_calls_that_the_server_runs_have_their_result_in_the_item(error, ok, result):
     item = {"id": "m1", "type": "mcp_call", "name": "fetch", "output": "page", "error": error}
-    log = Log().created("r1").got("response.output_item.added", response_id="r1", item={
-        "id": "m1", "type": "mcp_call", "name": "fetch"})
+    log = (
+        Log()
+        .created("r1")
+        .got(
+            "response.output_item.added",
+            response_id="r1",
+            item={"id": "m1", "type": "mcp_call", "name": "fetch"},
+        )
+    )
     log.got("response.mcp_call_arguments.done", response_id="r1", item_id="m1", arguments='{"u":1}')
     log.got("response.mcp_call.completed" if ok else "response.mcp_call.failed", item_id="m1")
     log.got("response.output_item.done", response_id="r1", item=item).done("r1")
@@ -148,7 +185,9 @@ def test_header_declares_the_tools_whose_schemas_compile():
     log = Log().sent("session.update", session={"tools": [TOOL, bad, "junk", {"name": 5}]})
     got = Imported(log.created("r1").call("r1", "c1", "{}"))
     assert got.header["tools"] == [
-        {"name": "look_up", "read_only": None, "parameters": TOOL["parameters"]}, {"name": "odd", "read_only": None}]
+        {"name": "look_up", "read_only": None, "parameters": TOOL["parameters"]},
+        {"name": "odd", "read_only": None},
+    ]
     assert got.importer.warning_counts["tool_schema"] == 1
     assert got.rejected() == []
 

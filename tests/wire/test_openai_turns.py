@@ -10,8 +10,16 @@ from .openai_rows import Imported, Log, audio, message
 
 def test_spoken_turn_becomes_frames_speech_and_a_commit():
     log = Log().sent("input_audio_buffer.append", audio=audio(20)).speech("u1", 100, 900)
-    log.got("conversation.item.added", item={"id": "u1", "type": "message", "role": "user", "status": "completed",
-                                             "content": [{"type": "input_audio", "transcript": None}]})
+    log.got(
+        "conversation.item.added",
+        item={
+            "id": "u1",
+            "type": "message",
+            "role": "user",
+            "status": "completed",
+            "content": [{"type": "input_audio", "transcript": None}],
+        },
+    )
     log.created("r1").done("r1")
     got = Imported(log)
     assert got.brief == [
@@ -29,11 +37,17 @@ def test_spoken_turn_becomes_frames_speech_and_a_commit():
 def test_frames_after_a_commit_belong_to_the_next_turn_and_count_from_zero():
     log = Log()
     for item in ("u1", "u2"):
-        log.sent("input_audio_buffer.append", audio=audio(20)).sent("input_audio_buffer.append", audio=audio(20))
+        log.sent("input_audio_buffer.append", audio=audio(20)).sent(
+            "input_audio_buffer.append", audio=audio(20)
+        )
         log.speech(item)
     got = Imported(log)
     assert [(p["turn_id"], p["sequence"]) for p in got.of("audio.frame")] == [
-        ("turn-1", 0), ("turn-1", 1), ("turn-2", 0), ("turn-2", 1)]
+        ("turn-1", 0),
+        ("turn-1", 1),
+        ("turn-2", 0),
+        ("turn-2", 1),
+    ]
     assert got.rejected() == []
 
 
@@ -41,9 +55,15 @@ def test_event_ids_are_the_wires_and_made_ones_name_the_line():
     log = Log().sent("input_audio_buffer.append", audio=audio(20)).speech("u1").created("r1")
     log.got("input_audio_buffer.speech_started", item_id="u2")
     ids = [(e["event_id"], e["type"], e["source"]["line"]) for e in Imported(log).events]
-    assert ids == [("imp-1", "audio.frame", 1), ("s2", "speech.started", 2), ("s3", "speech.stopped", 3),
-                   ("s4", "turn.commit", 4), ("s5", "response.started", 5), ("s6", "speech.started", 6),
-                   ("s6#2", "user.interrupt", 6)]
+    assert ids == [
+        ("imp-1", "audio.frame", 1),
+        ("s2", "speech.started", 2),
+        ("s3", "speech.stopped", 3),
+        ("s4", "turn.commit", 4),
+        ("s5", "response.started", 5),
+        ("s6", "speech.started", 6),
+        ("s6#2", "user.interrupt", 6),
+    ]
 
 
 def test_commit_without_its_audio_gets_one_synthetic_frame_of_unknown_length():
@@ -56,12 +76,23 @@ def test_commit_without_its_audio_gets_one_synthetic_frame_of_unknown_length():
 @pytest.mark.parametrize(
     ("rows", "cause"),
     [
-        (lambda log: log.got("input_audio_buffer.timeout_triggered", item_id="u1", audio_start_ms=0, audio_end_ms=5000),
-         "idle_timeout"),
-        (lambda log: log.got("conversation.item.done", item=message("sys", "system", "quiet")), "idle_timeout"),
+        (
+            lambda log: log.got(
+                "input_audio_buffer.timeout_triggered", item_id="u1", audio_start_ms=0, audio_end_ms=5000
+            ),
+            "idle_timeout",
+        ),
+        (
+            lambda log: log.got("conversation.item.done", item=message("sys", "system", "quiet")),
+            "idle_timeout",
+        ),
         (lambda log: log.sent("input_audio_buffer.commit"), "client"),
-        (lambda log: log.sent("input_audio_buffer.commit").got(
-            "error", error={"code": "input_audio_buffer_commit_empty", "message": "empty"}), None),
+        (
+            lambda log: log.sent("input_audio_buffer.commit").got(
+                "error", error={"code": "input_audio_buffer_commit_empty", "message": "empty"}
+            ),
+            None,
+        ),
     ],
 )
 def test_cause_of_a_commit(rows, cause):
@@ -106,11 +137,18 @@ def test_typed_item_is_its_own_turn_beside_the_open_one():
 
 
 def test_items_before_the_last_user_item_are_history():
-    log = Log().typed("h1", "I am Ann").got("conversation.item.added", item=message("h2", "assistant", "Hello Ann"))
+    log = (
+        Log()
+        .typed("h1", "I am Ann")
+        .got("conversation.item.added", item=message("h2", "assistant", "Hello Ann"))
+    )
     log.typed("t1", "Who am I?").created("r1").done("r1").typed("t2", "Thanks").created("r2").done("r2")
     got = Imported(log)
-    marks = [(e["payload"]["turn_id"], bool(e["source"].get("synthetic")))
-             for e in got.events if e["type"] == "input.text"]
+    marks = [
+        (e["payload"]["turn_id"], bool(e["source"].get("synthetic")))
+        for e in got.events
+        if e["type"] == "input.text"
+    ]
     assert marks == [("turn-1", True), ("turn-2", False), ("turn-3", False)]
     assert [e["source"]["line"] for e in got.events] == sorted(e["source"]["line"] for e in got.events)
     assert got.summary["history_turns"] == 1
@@ -142,7 +180,10 @@ def test_transcripts_early_late_partial_and_after_the_answer():
     log.created("r1").done("r1").got(f"{name}.completed", item_id="u1", transcript="Hello.")
     got = Imported(log)
     assert [(p["turn_id"], p["text"], p["final"]) for p in got.of("turn.transcript")] == [
-        ("turn-1", "He", False), ("turn-1", "Hello", False), ("turn-1", "Hello.", True)]
+        ("turn-1", "He", False),
+        ("turn-1", "Hello", False),
+        ("turn-1", "Hello.", True),
+    ]
     assert got.rejected() == []
 
 
@@ -155,8 +196,15 @@ def test_interim_completions_are_not_final():
 
 
 def test_failed_transcription_is_a_reported_error():
-    log = Log().speech("u1").got("conversation.item.input_audio_transcription.failed", item_id="u1",
-                                 error={"type": "server_error", "code": "DeploymentNotFound", "message": "none"})
+    log = (
+        Log()
+        .speech("u1")
+        .got(
+            "conversation.item.input_audio_transcription.failed",
+            item_id="u1",
+            error={"type": "server_error", "code": "DeploymentNotFound", "message": "none"},
+        )
+    )
     assert Imported(log).brief[-1] == "error.reported provider_unavailable DeploymentNotFound none"
 
 
@@ -167,6 +215,7 @@ def test_keys_belong_to_the_open_turn():
 
 # --- clocks ---
 
+
 def test_recorded_times_are_taken_and_never_go_back():
     log = Log().got("session.created", at=0.0, session={}).speech("u1")
     log.rows[1]["at"], log.rows[2]["at"], log.rows[3]["at"] = 1.5, 1.4999, 2.0004
@@ -176,12 +225,20 @@ def test_recorded_times_are_taken_and_never_go_back():
 
 
 def test_dates_count_from_the_first_row():
-    log = Log().got("session.created", at=1785214084.5, session={}).got("input_audio_buffer.committed", at=1785214085.0)
+    log = (
+        Log()
+        .got("session.created", at=1785214084.5, session={})
+        .got("input_audio_buffer.committed", at=1785214085.0)
+    )
     assert [e["at_ms"] for e in Imported(log).events] == [500, 500]
 
 
 def test_audio_clock_counts_appended_audio_and_provider_offsets():
-    log = Log().sent("input_audio_buffer.append", audio=audio(20)).sent("input_audio_buffer.append", audio=audio(20))
+    log = (
+        Log()
+        .sent("input_audio_buffer.append", audio=audio(20))
+        .sent("input_audio_buffer.append", audio=audio(20))
+    )
     log.speech("u1", 30, 3000).created("r1")
     got = Imported(log, clock="audio")
     assert [e["at_ms"] for e in got.events] == [20, 40, 40, 3000, 3000, 3000]
@@ -215,6 +272,7 @@ def test_survey_finds_the_clock_before_the_import(log, clock):
 
 # --- durations ---
 
+
 def test_durations_carry_their_remainder():
     log = Log()
     for _ in range(4):
@@ -239,5 +297,7 @@ def test_cut_and_tiny_payloads_have_no_duration():
     ],
 )
 def test_formats_decide_the_length_of_audio(session, rate):
-    log = Log().sent("session.update", session=session).sent("input_audio_buffer.append", audio=audio(60, rate))
+    log = (
+        Log().sent("session.update", session=session).sent("input_audio_buffer.append", audio=audio(60, rate))
+    )
     assert [p["duration_ms"] for p in Imported(log).of("audio.frame")] == [60]

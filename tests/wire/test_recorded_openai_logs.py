@@ -1,4 +1,4 @@
-"""Recorded OpenAI-protocol logs beside the checkout: counts survive the import, healthy logs break no rule."""
+"""Recorded OpenAI-protocol logs: counts survive the import, healthy logs break no rule."""
 
 import json
 
@@ -11,7 +11,11 @@ OTHERS = ("google", "gemini", "elevenlabs", "twilio", "pipecat", "ga_event_examp
 
 
 def logs():
-    return [path for path in sorted(shared("logs").rglob("*.jsonl")) if not any(word in str(path) for word in OTHERS)]
+    return [
+        path
+        for path in sorted(shared("logs").rglob("*.jsonl"))
+        if not any(word in str(path) for word in OTHERS)
+    ]
 
 
 def imported(rows):
@@ -28,14 +32,30 @@ def test_counts_survive_and_no_rule_is_broken():
         data = [row.get("data", row) for row in rows]
         importer, events = imported(rows)
         types = [event["type"] for event in events]
-        ids = {(d.get("response") or {}).get("id") or d.get("response_id") for d in data
-               if str(d.get("type")).startswith("response.")} - {None}
+        ids = {
+            (d.get("response") or {}).get("id") or d.get("response_id")
+            for d in data
+            if str(d.get("type")).startswith("response.")
+        } - {None}
         spoken = sum(d.get("type") == "input_audio_buffer.committed" for d in data)
-        calls = {(d["call_id"], d["arguments"]) for d in data if d.get("type") == "response.function_call_arguments.done"}
+        calls = {
+            (d["call_id"], d["arguments"])
+            for d in data
+            if d.get("type") == "response.function_call_arguments.done"
+        }
         session = Session(importer.header())
         rejected = [d.violation.rule for d in map(session.receive, events) if d.kind == "rejected"]
-        counted = importer.mapped + sum(importer.noted.values()) + sum(importer.unmapped.values()) + importer.repeats
-        if (types.count("response.started"), types.count("tool.call")) != (len(ids), len(calls)) or rejected \
-                or types.count("turn.commit") < spoken or counted != len(rows):
+        counted = (
+            importer.mapped
+            + sum(importer.noted.values())
+            + sum(importer.unmapped.values())
+            + importer.repeats
+        )
+        if (
+            (types.count("response.started"), types.count("tool.call")) != (len(ids), len(calls))
+            or rejected
+            or types.count("turn.commit") < spoken
+            or counted != len(rows)
+        ):
             wrong.append((path.name, rejected))
     assert paths and wrong == []

@@ -10,7 +10,7 @@ from realtime_session.wire.rows import LogError, close_of, split, unwrap
 
 
 def cut(data, size):
-    return [data[i:i + size] for i in range(0, len(data), size)] or [b""]
+    return [data[i : i + size] for i in range(0, len(data), size)] or [b""]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
@@ -33,8 +33,14 @@ def test_rows_do_not_depend_on_where_the_bytes_were_cut(data, rows, size):
     assert list(split(cut(data, size))) == rows
 
 
-@given(st.lists(st.dictionaries(st.text(max_size=3), st.text(alphabet='"\\[]{},a\n', max_size=6), max_size=3), max_size=5),
-       st.integers(1, 9), st.booleans())
+@given(
+    st.lists(
+        st.dictionaries(st.text(max_size=3), st.text(alphabet='"\\[]{},a\n', max_size=6), max_size=3),
+        max_size=5,
+    ),
+    st.integers(1, 9),
+    st.booleans(),
+)
 def test_array_and_lines_give_the_same_rows(values, size, indent):
     array = json.dumps(values, indent=1 if indent else None).encode()
     lines = "".join(json.dumps(v) + "\n" for v in values).encode()
@@ -49,7 +55,9 @@ def test_broken_array_is_an_error(data):
     assert caught.value.code == "log/array"
 
 
-@pytest.mark.parametrize("value", [None, 5, "x", [], True, {"direction": "sent", "data": 5}, {"direction": "sent", "data": None}])
+@pytest.mark.parametrize(
+    "value", [None, 5, "x", [], True, {"direction": "sent", "data": 5}, {"direction": "sent", "data": None}]
+)
 def test_what_is_no_row_is_an_error_with_its_line(value):
     with pytest.raises(LogError) as caught:
         unwrap(7, value)
