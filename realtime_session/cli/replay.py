@@ -5,8 +5,9 @@ import sys
 from contextlib import contextmanager
 
 from realtime_session.report.replay_text import (
-    StepWriter, measure_lines, state_lines, unjudged_line, verdict_lines)
+    StepWriter, conversation_lines, measure_lines, state_lines, unjudged_line, verdict_lines)
 from realtime_session.traces.replay import Replay
+from realtime_session.traces.timeline import Timeline
 from realtime_session.values.errors import InputError, show
 
 EPILOG = """exit code: 0 pass, 1 a violation (or a finding with --strict), 2 unreadable input, 3 unfinished.
@@ -20,6 +21,7 @@ def add_arguments(parser):
     parser.add_argument("--pretty", action="store_true", help="also print every event unfolded, measures, state left")
     parser.add_argument("--until", type=_event_number, metavar="N", help="stop after N events")
     parser.add_argument("--turn", metavar="ID", help="print only the events of this turn")
+    parser.add_argument("--conversation", action="store_true", help="print who said and heard what, turn by turn")
     parser.add_argument("--step", action="store_true", help="one event at a time: Enter goes on, q quits")
     parser.add_argument("--keep-going", action="store_true", help="skip rejected events and report all of them")
     parser.add_argument("--strict", action="store_true", help="findings fail too")
@@ -113,10 +115,16 @@ def _text(file, args):
 
 def _print_steps(replay, args):
     writer = StepWriter(fold=not args.pretty)
+    timeline = Timeline(replay.session) if args.conversation else None
     for step in replay.steps():
-        if args.turn is None or _of_turn(step.event, args.turn, replay.session.records):
+        if timeline is not None:
+            if step.decision.violation is None:
+                timeline.see(step.event, step.decision)
+        elif args.turn is None or _of_turn(step.event, args.turn, replay.session.records):
             _print(writer.lines(step))
     _print(writer.flush())
+    if timeline is not None:
+        _print(conversation_lines(timeline.rows()))
     if replay.violations and replay.stopped and args.turn is None:
         _print([unjudged_line(event) for event in _neighbours(replay)])
 

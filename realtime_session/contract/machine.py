@@ -93,8 +93,14 @@ def _start(s, p, at_ms):
     return NONE
 
 
+def _record(s, response_id):
+    """The record to change: an ended one may be shared (a session with a rule switched off gets there)."""
+    record = s.responses[response_id]
+    return record if record.status == "active" else s.writable(response_id)
+
+
 def _audio(s, p, at_ms):
-    record = s.responses[p["response_id"]]
+    record = _record(s, p["response_id"])
     if not record.next_audio:
         _enqueue(s, p["response_id"], at_ms)
     record.next_audio += 1
@@ -121,14 +127,14 @@ def _enqueue(s, response_id, at_ms):
 
 
 def _text(s, p, at_ms):
-    s.responses[p["response_id"]].next_text += 1
+    _record(s, p["response_id"]).next_text += 1
     return NONE
 
 
 def _ended_as(status):
     def end(s, p, at_ms):
         response_id = p["response_id"]
-        record = s.responses[response_id]
+        record = _record(s, response_id)
         if record.status == "stopping":
             s.stopping -= 1
         if s.active == response_id:

@@ -145,6 +145,31 @@ def _safe(text):
     return show(text)[1:-1]
 
 
+def conversation_lines(rows):
+    """The conversation as it was heard: caller before agent in every turn, unheard words in brackets."""
+    lines = ["conversation"]
+    for row in rows:
+        if row["turn_id"] is not None:
+            said = show(row["caller"]) if row["caller"] is not None else "(no words recorded)"
+            barge = f"  [interrupts {_word(row['interrupts'])}]" if row["interrupts"] else ""
+            lines.append(f"  {row['at_ms']:>8}  caller  {_word(row['turn_id'])}: {said}{barge}")
+        for response in row["responses"]:
+            lines += _response_lines(response)
+    return lines
+
+
+def _response_lines(response):
+    text, heard = response["text"], response["heard"]
+    words = show(text) if heard is None or heard == text else f"{show(heard)} [of {show(text)}]"
+    lines = [f"  {response['at_ms']:>8}  agent   {_word(response['response_id'])}: {words if text else '(no text)'}"
+             f"  [{response['status']}]"]
+    for call in response["calls"]:
+        outcome = {True: "ok", False: "failed", None: "result"}[call["ok"]]
+        end = "no result" if call["result_ms"] is None else f"{outcome} at {call['result_ms']}"
+        lines.append(f"  {call['at_ms']:>8}  tool    {_word(call['call_id'])} {_word(call['name'])}: {end}")
+    return lines
+
+
 def measure_lines(measures):
     """The measures as a table; an absent one says why."""
     lines = ["measures"]
