@@ -25,7 +25,9 @@ def verdict_lines(replay, file, strict=False):
     if len(replay.findings) > 20:
         lines.append("  findings by rule: " + ", ".join(
             f"{rule} {n}" for rule, n in sorted(replay.flagged_by_rule.items())))
-    if code == 3:
+    if code == 3 and replay.stopped:
+        lines.append(f"  stopped after {_plural(replay.events, 'event')}, as asked")
+    elif code == 3:
         lines.append("  the trace ends without a terminal event (session.completed, .timeout or .transferred)")
     return lines
 
