@@ -9,12 +9,14 @@ from realtime_session.contract.rules import RULES, rule
 from realtime_session.contract.violation import OFF
 
 #: own: type -> (((rule id, level, predicate), ...), apply, whether output may come late,
-#: whether rules beside the table may apply);
+#: whether rules beside the table may apply, whether the session itself has more to do);
 #: at_end: ((rule id, predicate), ...)
 Plan = namedtuple("Plan", ("own", "form", "ids", "time", "gates", "special", "at_end", "general", "ran"))
 
 #: rules that need the token or the ids seen, which the session has and the state has not
 _SPECIAL = ("link/token", "error/uncorrelated")
+#: a result may come late, a disconnect may bring a new token
+_MORE_TO_DO = ("tool.result", "transport.disconnected")
 _PLANS = {}
 
 
@@ -27,7 +29,7 @@ def plan_for(profile, without=frozenset(), ran=None):
     own = {type_: (tuple((r.id, r.level(profile), _noted(r, ran)) for r in rules
                          if r.predicate is not None and r.when.__class__ is tuple and type_ in r.when),
                    TABLE[type_].apply, profile == FULL and type_ in LATE_TYPES,
-                   any(type_ in rule(name).when for name in _SPECIAL))
+                   any(type_ in rule(name).when for name in _SPECIAL), type_ in _MORE_TO_DO)
            for type_ in EVENTS}
     pick = {when: tuple(r for r in rules if r.when == when) for when in ("form", "id", "time", "gate", "end")}
     plan = Plan(own, frozenset(r.id for r in pick["form"]), bool(pick["id"]),

@@ -41,6 +41,7 @@ class Session:
     def __init__(self, header, *, recall=None, without=(), ran=None):
         self.header, clock, tools = open_header(header)
         self._plan = plan_for(self.header["profile"], frozenset(without), ran)
+        self._own, self._ran = self._plan.own, ran  # asked for each event: a named tuple is slow to ask
         self._state = State(self.header["profile"], self.header["limits"], clock, tools)
         self._token = Token(self.header["resume_token"])
         self._seen = {}
@@ -115,19 +116,19 @@ class Session:
     def receive_checked(self, event, reference=None):
         """Judges an event whose form was checked. `reference` is what `recall` understands."""
         event_id, type_, at_ms, p = event["event_id"], event["type"], event["at_ms"], event["payload"]
-        s, plan, seen = self._state, self._plan, self._seen
-        if plan.ran is not None:
-            plan.ran.update(plan.general | plan.gates)
-        if event_id in seen and plan.ids:
+        s, seen = self._state, self._seen
+        if self._ran is not None:
+            self._ran.update(self._plan.general | self._plan.gates)
+        if event_id in seen and self._plan.ids:
             return self._repeated(event)
-        if at_ms < s.now_ms and plan.time is not None:
-            return self._reject("event/time", plan.time(s, at_ms), event)
+        if at_ms < s.now_ms and self._plan.time is not None:
+            return self._reject("event/time", self._plan.time(s, at_ms), event)
         if s.gate_names:
             refused = self._closed_gate(type_, p, event)
             if refused is not None:
                 return refused
         findings = NONE
-        checks, apply, may_be_late, beside = plan.own[type_]
+        checks, apply, may_be_late, beside, more_to_do = self._own[type_]
         if beside or s.flag_recovery:
             found = self._special(type_, p, event)
             if found.__class__ is Decision:

@@ -17,6 +17,8 @@ from realtime_session.values.strict_json import MAX_DEPTH, MAX_EVENT_BYTES, Json
 _BLOCK = 1 << 18
 #: A line shorter than this cannot nest deeper than allowed: every level takes two characters.
 _SHALLOW = 2 * (MAX_DEPTH + 1)
+#: A line shorter than this cannot be too large: no character takes more than four bytes.
+_SMALL = MAX_EVENT_BYTES // 4
 
 
 class TraceReader:
@@ -64,22 +66,20 @@ class TraceReader:
                 size = len(line)
                 taken = size + 1 if ascii_only else len(line.encode("utf-8")) + 1
                 event = None
-                if size < _SHALLOW and not (escapes and "\\u" in line):
+                if (size < _SHALLOW or size < _SMALL and line.count("{") + line.count("[") <= MAX_DEPTH) and not (
+                        escapes and "\\u" in line):
                     try:
                         event, end = scan(line, 0)
                     except (ValueError, StopIteration):
                         pass  # the strict parser names the fault
-                    else:
-                        if (end == size or not line[end:].strip(" \t\r")) and check(event) == line.count(":"):
-                            yield event, True, number, offset
-                        else:
-                            event = None
-                if event is None:
-                    if line.strip(" \t\r"):
-                        event = _strict(line, number)
-                        yield event, check(event) >= 0, number, offset + len(line) - len(line.lstrip(" \t"))
-                    else:
-                        self.blank_lines += 1
+                if event is not None and check(event) == line.count(":") and (
+                        end == size or not line[end:].strip(" \t\r")):
+                    yield event, True, number, offset
+                elif line.strip(" \t\r"):
+                    event = _strict(line, number)
+                    yield event, check(event) >= 0, number, offset + len(line) - len(line.lstrip(" \t"))
+                else:
+                    self.blank_lines += 1
                 number += 1
                 offset += taken
 
