@@ -107,40 +107,87 @@ BENT = (
 )
 
 
+def mended(draw, type_, body, session):
+    """The body, with ids and positions that the session would take, so that traces get somewhere."""
+    state = session.state()
+    known = session.profile == "full_duplex"
+    body = dict(body)
+    if type_.startswith(("response.", "playback.")) and state["responses"] and type_ != "response.started":
+        body["response_id"] = draw(st.sampled_from(sorted(state["responses"])))
+        record = state["responses"][body["response_id"]]
+        if "sequence" in body:
+            body["sequence"] = record["next_audio" if type_ == "response.audio" else "next_text"]
+        for key in {"played_ms", "audio_end_ms"} & set(body):
+            body[key] = (record["played_ms"] or 0) + draw(st.sampled_from([0, 20, 20, 400]))
+    elif type_ == "response.started":
+        committed = [turn for turn, at in state["turns"].items() if at == "committed"]
+        body["response_id"] = f"r{len(state['responses']) + 1}"
+        body["turn_id"] = draw(st.sampled_from(committed)) if committed else body["turn_id"]
+    elif type_ == "audio.frame":
+        turn = state["turns"].get(body["turn_id"], {"next_sequence": 0})
+        if turn == "committed":
+            body["turn_id"], turn = f"t{len(state['turns']) + 1}", {"next_sequence": 0}
+        body.update(sequence=turn["next_sequence"], speech=True)
+    elif type_ == "turn.commit" and state["open_turn"] is not None:
+        body["turn_id"] = state["open_turn"]
+    elif type_ == "user.interrupt":
+        body["turn_id"] = f"t{len(state['turns']) + 1}"
+        ids = [state["active"]] if state["active"] else state["queue"]
+        ids = ids or (state["awaiting"] and known and [None]) or ["r1"]
+        body["response_id"] = draw(st.sampled_from(ids))
+    elif type_ == "tool.call":
+        body["call_id"] = f"c{len(state['calls']) + 1}"
+        if state["active"]:
+            body["response_id"] = state["active"]
+    elif type_ in ("tool.result", "tool.cancelled") and state["calls"]:
+        body["call_id"] = draw(st.sampled_from(sorted(state["calls"])))
+        body["response_id"] = state["calls"][body["call_id"]]["response_id"]
+    return body
+
+
+OPENING = (("audio.frame", {"turn_id": "t1", "sequence": 0, "duration_ms": 20, "speech": True}),
+           ("turn.commit", {"turn_id": "t1"}), ("response.started", {"response_id": "r1", "turn_id": "t1"}),
+           ("response.audio", {"response_id": "r1", "sequence": 0, "duration_ms": 200}))
+LIKELY = ("audio.frame", "turn.commit", "response.started", "response.audio", "response.text", "user.interrupt",
+          "tool.call", "tool.result", "transport.disconnected", "transport.resumed", "response.completed")
+
+
 @st.composite
 def traces(draw, profile, plain=False):
-    """(header, events): mostly legal openings, then anything; `plain` leaves out events of a wrong form."""
+    """(header, events): a legal opening, then anything; `plain` leaves out events of a wrong form."""
     header = {"session_id": "s", "resume_token": TOKENS[0], "profile": profile}
     if draw(st.booleans()):
         header["tools"] = TOOLS
     if draw(st.booleans()):
         header["source"] = {"clock": draw(st.sampled_from(["recorded", "audio", "line"]))}
-    known = events_of(profile)
-    kinds = st.sampled_from(sorted(known))
-    rows = []
-    if draw(st.integers(0, 3)):
-        rows = [("audio.frame", {"turn_id": "t1", "sequence": 0, "duration_ms": 20, "speech": True}),
-                ("turn.commit", {"turn_id": "t1"}), ("response.started", {"response_id": "r1", "turn_id": "t1"}),
-                ("response.audio", {"response_id": "r1", "sequence": 0, "duration_ms": 200})]
-        rows = rows[:draw(st.integers(1, 4))]
-    for type_ in draw(st.lists(kinds, max_size=25)):
-        rows.append((type_, draw(known[type_])))
-    if draw(st.booleans()):
-        type_ = draw(st.sampled_from(sorted(ENDS)))
-        rows.insert(draw(st.integers(len(rows) // 2, len(rows))), (type_, draw(ENDS[type_])))
-    events, now = [], 0
-    for number, (type_, body) in enumerate(rows):
+    known = events_of(profile) | ENDS
+    kinds = st.sampled_from(LIKELY) | st.sampled_from(sorted(known))
+    opening = OPENING[:draw(st.sampled_from([4, 4, 4, 3, 2, 1, 0]))]
+    guide, events, now = Session(header), [], 0
+    for number in range(draw(st.integers(len(opening), 28))):
         now += draw(moments)
+        if number < len(opening):
+            type_, body = opening[number]
+        else:
+            type_ = draw(kinds)
+            if guide.state()["link"] == "disconnected" and draw(st.booleans()):
+                type_ = "transport.resumed"
+            if type_ in ENDS and draw(st.integers(0, 3)):
+                type_ = "response.audio"
+            body = draw(known[type_])
+        fault = draw(st.integers(0, 24))
+        if fault > 3:
+            body = mended(draw, type_, body, guide)
         event = {"event_id": f"e{number}", "type": type_, "at_ms": now, "payload": body}
-        fault = draw(st.integers(0, 19))
         if fault == 0 and not plain:
             event = draw(st.sampled_from(BENT))(event)
         elif fault == 1 and number:
             event["event_id"] = f"e{draw(st.integers(0, number - 1))}"
         elif fault == 2:
             event["at_ms"] = max(0, now - 50)
-        elif fault == 3:
+        elif fault == 4:
             event["source"] = {"line": number, "synthetic": True}
+        guide.receive(event)
         events.append(event)
     return header, events
 
