@@ -160,7 +160,9 @@ class Conversation:
     def truncate(self, item_id: str, content_index: int, audio_end_ms: int) -> None:
         """conversation.item.truncate: also deletes the transcript (wire.md 3)."""
         item = self.need(item_id, "truncate")
-        if item.get("role") != "assistant" or not any("transcript" in part for part in item["content"]):
+        if item.get("role") != "assistant" or not any(
+            part["type"].endswith("audio") for part in item["content"]
+        ):
             raise Refusal("invalid_value", "Only model output audio messages can be truncated", "item_id")
         if content_index >= len(item["content"]):
             raise Refusal("invalid_value", f"Content index {content_index} does not exist.", "content_index")

@@ -32,8 +32,8 @@ class IdleNudge:
     def _fire(self) -> None:
         server = self._server
         detection = server.config.turn_detection or {}
-        if server.active or server.caller.speaking or not detection.get("idle_timeout_ms"):
-            return
+        if not detection.get("idle_timeout_ms"):
+            return  # switched off meanwhile; speech and replies disarm the timer
         item_id = server.ids.next("item")
         start, end = server.caller.take_buffer(), server.caller.clock_ms
         server.emit(

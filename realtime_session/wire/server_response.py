@@ -295,7 +295,6 @@ class Response:
 
     def finish(self, status, details) -> None:
         self._server.timeline.cancel(self._ticket)
-        self._steps = iter(())
         for item in self.items:
             if item.open:
                 self._close(item, "incomplete")

@@ -34,7 +34,7 @@ class Transcripts:
             return
         plan = {**plan, "seconds": -(-duration_ms // 1000)}
         if self._server.profile.confirms_turns:
-            self._owed = {item_id: plan}  # only the last item of a turn is transcribed
+            self._owed[item_id] = plan  # carried out only if a generation finds it as the last item
         elif plan["when"] in ("before_reply", "early"):
             self._finish(item_id, plan)
         elif plan["when"] in ("after_reply", "after_next_turn"):
@@ -51,7 +51,6 @@ class Transcripts:
         if not self._server.profile.confirms_turns or last_item is None:
             return None
         plan = self._owed.pop(last_item["id"], None)
-        self._owed = {}
         return None if plan is None else {"item_id": last_item["id"], **plan}
 
     def in_generation(self, plan, point: str) -> None:

@@ -148,6 +148,21 @@ def test_reconnecting_starts_over_with_new_ids():
     assert texts(client.server.history())[0] == ("user", "Are you there?")
 
 
+def test_faults_count_events_of_their_own_connection():
+    fault = {"at": "response.created", "nth": 2, "do": "close", "code": 1012, "connection": 2}
+    client = Client({"faults": [fault]})
+    for _ in range(3):
+        client.send("response.create")
+        client.wait(9_000)
+    client.server.disconnect()
+    client.reconnect()
+    client.send("response.create")
+    client.wait(9_000)
+    assert client.server.closed is None
+    client.send("response.create")
+    assert client.server.closed == 1012
+
+
 def test_error_without_event_id_leaves_the_session_open():
     client = live("error_without_event_id", "dialog_rsn_1")
     [error] = client.of("error")

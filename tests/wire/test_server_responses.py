@@ -215,6 +215,23 @@ def test_truncate_beyond_the_audio_sent_is_refused_in_the_services_words():
     assert texts(client.server.history()) == [("assistant", None)]  # the transcript went with it
 
 
+def test_second_truncate_goes_by_what_the_first_left():
+    client = ask({"replies": [{"text": "one two three", "audio_ms": 1500}]}, "openai_ga")
+    cut = {"item_id": client.of("response.output_item.done")[0]["item"]["id"], "content_index": 0}
+    client.send("conversation.item.truncate", audio_end_ms=700, **cut)
+    error = error_of(client.send("conversation.item.truncate", audio_end_ms=900, **cut))
+    assert error["message"] == "Audio content of 700ms is already shorter than 900ms"
+
+
+def test_truncated_item_keeps_no_transcript_though_the_reply_goes_on():
+    client = ask({"replies": [{"text": "one two three", "audio_ms": 6000}]}, "openai_ga", wait=500)
+    item_id = client.of("response.output_item.added")[0]["item"]["id"]
+    client.send("conversation.item.truncate", item_id=item_id, content_index=0, audio_end_ms=100)
+    client.wait(60_000)
+    assert client.of("response.output_audio_transcript.done")[0]["transcript"] == "one two three"
+    assert texts(client.server.history()) == [("assistant", None)]
+
+
 def test_only_what_the_agent_said_can_be_truncated():
     client = Client({}, "openai_ga")
     item_id = client.say("Hello")[0]["item"]["id"]

@@ -116,6 +116,22 @@ def test_audio_turn_alone_yields_its_transcript_with_the_answer_and_not_before()
     assert [event["transcript"] for event in client.of(COMPLETED)] == ["Are you open?"]
 
 
+def test_only_the_last_of_several_audio_items_is_transcribed():
+    script = {
+        "caller": [
+            {"kind": "speech", "from_ms": 0, "to_ms": 900, "transcript": "Are you open"},
+            {"kind": "speech", "from_ms": 2000, "to_ms": 2900, "transcript": "on Sundays?"},
+        ]
+    }
+    client = Client(script)
+    client.update(audio={"input": {"turn_detection": {"type": "server_vad", "create_response": False}}})
+    client.listen(4000)
+    for _ in range(2):
+        client.send("response.create")
+        client.wait(9000)
+    assert [event["transcript"] for event in client.of(COMPLETED)] == ["on Sundays?"]
+
+
 def test_openai_transcribes_only_where_the_session_asks_for_it():
     script = {"caller": [{"kind": "speech", "from_ms": 0, "to_ms": 900, "transcript": "Are you open?"}]}
     client = Client(script, "openai_ga")

@@ -185,6 +185,41 @@ def test_turn_committed_under_a_reply_is_answered_after_it():
     assert [response["status"] for response in client.done()] == ["completed", "completed"]
 
 
+def waiting_turn(second, **timings):
+    """A reply that may not be interrupted, a turn committed under it, and a further sound at its end."""
+    script = {
+        "caller": [speech(100, 700), speech(2000, 2400), second],
+        "replies": [{"text": "One.", "audio_ms": 20_000}],
+        "timings": timings,
+    }
+    client = Client(script)
+    detection = {"type": "server_vad", "create_response": True, "interrupt_response": False}
+    client.update(audio={"input": {"turn_detection": detection}})
+    return client
+
+
+def test_waiting_turn_is_answered_when_a_sound_at_the_end_of_the_reply_turns_out_to_be_none():
+    # The reply ends at about 4.4 s, while the model still looks at the sound.
+    client = waiting_turn({"kind": "echo", "from_ms": 4000, "to_ms": 5000}, confirm_ms=800)
+    client.listen(4600)
+    assert len(client.done()) == 1
+    assert len(client.of("response.created")) == 1
+    client.listen(800)
+    assert len(client.of("response.created")) == 2
+
+
+def test_waiting_turn_is_answered_when_an_open_sound_is_dropped_as_noise():
+    client = waiting_turn({"kind": "noise", "from_ms": 5200, "to_ms": 6000}, first_item_ms=5000)
+    client.listen(6500)
+    assert len(client.of("input_audio_buffer.speech_started")) == 3  # nothing is audible yet
+    client.listen(7000)
+    assert [kind for kind in client.kinds() if kind in ("response.created", "response.done")] == [
+        "response.created",
+        "response.done",
+        "response.created",
+    ]
+
+
 def nudge(**more):
     detection = {"type": "server_vad", "idle_timeout_ms": 5_000, **more}
     replies = [{"text": "The number?", "audio_ms": 1_000}, {"text": "Still there?", "audio_ms": 1_000}]
