@@ -8,7 +8,7 @@ from realtime_session.report.replay_text import (
     StepWriter, conversation_lines, measure_lines, state_lines, unjudged_line, verdict_lines)
 from realtime_session.traces.replay import Replay
 from realtime_session.traces.timeline import Timeline
-from realtime_session.values.errors import InputError, show
+from realtime_session.values.errors import InputError, one_line
 
 EPILOG = """exit code: 0 pass, 1 a violation (or a finding with --strict), 2 unreadable input, 3 unfinished.
 example: python -m realtime_session replay examples/session_fixture.json --pretty"""
@@ -46,7 +46,7 @@ def run(args):
         except (InputError, OSError) as error:
             message = _message(file, error)
             print(f"error: {message}", file=sys.stderr)
-            code, report = 2, {"file": file, "error": _error_json(error, message)}
+            code, report = 2, {"file": _named(file), "error": _error_json(error, message)}
         codes.append(code)
         reports.append(report)
     if args.format == "json":
@@ -56,7 +56,7 @@ def run(args):
 
 
 def _message(file, error):
-    name = show(file)[1:-1]
+    name = one_line(file)
     if isinstance(error, InputError):
         line = "" if error.line is None else f":{error.line}"
         column = "" if error.column is None or error.line is None else f":{error.column}"
@@ -64,6 +64,11 @@ def _message(file, error):
         path = f" at {path if len(path) <= 120 else path[:80] + '…' + path[-39:]}" if path else ""
         return f"{name}{line}{column}: {error.code}{path}: {error.message}"
     return f"{name}: {error.strerror or type(error).__name__}"
+
+
+def _named(file):
+    """The file's name as JSON can hold it: bytes that are no text become escapes."""
+    return file.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _error_json(error, message):
@@ -90,7 +95,7 @@ def _replay(handle, args):
 def _json(file, args):
     with opened(file) as handle:
         replay = _replay(handle, args).run()
-        return replay.exit_code(args.strict), replay.report(file)
+        return replay.exit_code(args.strict), replay.report(_named(file))
 
 
 def _text(file, args):

@@ -41,7 +41,7 @@ def open_header(header):
 
     tools: None when undeclared, else name -> (read_only, validator or None)."""
     if header.__class__ is not dict:
-        raise _error("", f"expected the session header, an object, got {show(header)}")
+        raise _error("", "expected the session header, an object")  # what is there instead may be the token
     try:
         check_value(header)
     except JsonError as error:

@@ -1,7 +1,7 @@
 """A replay as a person reads it: verdict first, then turn by turn, the failing event among its neighbours."""
 from __future__ import annotations
 
-from realtime_session.values.errors import show
+from realtime_session.values.errors import one_line, show
 
 #: Event types of which long runs are folded into one line.
 _RUNS = ("audio.frame", "response.audio", "response.text", "playback.progress")
@@ -11,7 +11,7 @@ def verdict_lines(replay, file, strict=False):
     """The verdict, its counts, and the first violations or findings with their places."""
     code = replay.exit_code(strict)
     word = {0: "PASS", 1: "FAIL", 3: "UNFINISHED"}[code]
-    name = show(file)[1:-1]
+    name = one_line(file)
     lines = [f"{word}  {name}  ({replay.session.profile}, {_plural(replay.events, 'event')}: {replay.accepted} "
              f"accepted, {replay.ignored} ignored, {replay.rejected} rejected)"]
     for index, line, violation in replay.violations[:20]:

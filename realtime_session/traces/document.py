@@ -27,8 +27,8 @@ class Source:
         self.text, self.at, self.line, self.offset = "", 0, 1, 0
         self._decode = codecs.getincrementaldecoder("utf-8")().decode
         self._raw_tail = b""       # undecoded bytes, for handing over to the line reader
+        self._before = 0           # characters of the window's first line that were dropped before it
         self.ended = False
-        self.total = 0
         first = file.read(3)
         if first == BOM:
             self.offset = 3
@@ -36,7 +36,6 @@ class Source:
             self._feed(first)
 
     def _feed(self, block):
-        self.total += len(block)
         try:
             more = self._decode(block, final=not block)
         except UnicodeDecodeError as error:
@@ -44,6 +43,8 @@ class Source:
                             line=self.line + self.text.count("\n", self.at)
                             + error.object.count(b"\n", 0, error.start)) from None
         self.ended = not block
+        cut = self.text.rfind("\n", 0, self.at)
+        self._before = self.at - cut - 1 if cut >= 0 else self._before + self.at
         self.text = self.text[self.at:] + more
         self.at = 0
 
@@ -80,10 +81,14 @@ class Source:
         self.skip(self.at + 1)
         return found
 
+    def column(self):
+        """The cursor's column in its line, from 1."""
+        cut = self.text.rfind("\n", 0, self.at)
+        return self.at - cut if cut >= 0 else self._before + self.at + 1
+
     def error(self, code, message, path):
         """A JsonError at the cursor."""
-        column = self.at - (self.text.rfind("\n", 0, self.at) + 1) + 1
-        return JsonError(code, message, line=self.line, column=column, path=path)
+        return JsonError(code, message, line=self.line, column=self.column(), path=path)
 
     def value(self, path, checked_by=None):
         """One strict JSON value of at most MAX_EVENT_BYTES from the cursor: (value, fast check passed)."""
@@ -124,8 +129,7 @@ class Source:
         return self.error("json/syntax", "expected a JSON value", path)
 
     def _moved(self, error, path):
-        first = (error.line or 1) == 1
-        column = self.at - (self.text.rfind("\n", 0, self.at) + 1) if first else 0
+        column = self.column() - 1 if (error.line or 1) == 1 else 0
         return JsonError(error.code, error.message, line=self.line + (error.line or 1) - 1,
                          column=None if error.column is None else error.column + column,
                          path=path + (error.path or ""))
