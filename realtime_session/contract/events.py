@@ -190,16 +190,17 @@ def _generate(spec, profile):
     if len(required) == 1:
         lines[2] = "    v0 = GET(p)"
     tests = [_test_source(f.kind(profile), f"v{i}") for i, f in enumerate(required)]
-    lines += [f"  if not ({' and '.join(tests)}):", "    return -1", f"  n = {len(required)}", "  deep = 0"]
     nested = {"json", "object"}
-    lines += [f"  deep += WALK(v{i})" for i, f in enumerate(required) if f.kind(profile) in nested]
-    if optional:
-        lines.append("  if len(p) != n:")
+    walks = "".join(f" + WALK(v{i})" for i, f in enumerate(required) if f.kind(profile) in nested)
+    lines += [f"  if not ({' and '.join(tests)}):", "    return -1"]
+    if spec.type != "tool.call":  # it always has one of two keys more
+        lines += [f"  if len(p) == {len(required)}:", f"    return {len(required)}{walks}"]
+    lines += [f"  n = {len(required)}", f"  deep = 0{walks}"]
     for field in optional:
-        lines += [f"    w = p.get({field.name!r}, MISSING)", "    if w is not MISSING:",
-                  f"      if not {_test_source(field.kind(profile), 'w')}:", "        return -1", "      n += 1"]
+        lines += [f"  w = p.get({field.name!r}, MISSING)", "  if w is not MISSING:",
+                  f"    if not {_test_source(field.kind(profile), 'w')}:", "      return -1", "    n += 1"]
         if field.kind(profile) in nested:
-            lines.append("      deep += WALK(w)")
+            lines.append("    deep += WALK(w)")
     lines += ["  if n != len(p):", "    return -1", "  return n + deep"]
     if spec.type == "tool.call":
         lines.insert(-1, "  if ('arguments' in p) is ('arguments_text' in p):\n    return -1")

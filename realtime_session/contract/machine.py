@@ -104,17 +104,14 @@ def _audio(s, p, at_ms):
     if not record.next_audio:
         _enqueue(s, p["response_id"], at_ms)
     record.next_audio += 1
-    _sent(s, record, p["duration_ms"], at_ms)
-    return NONE
-
-
-def _sent(s, record, duration_ms, at_ms):
+    duration_ms = p["duration_ms"]
     if duration_ms is None:
         record.unknown_ms = True
-        return
+        return NONE
     record.sent_ms += duration_ms
     # Time ends at the largest number that a trace may hold; nothing is scheduled behind it.
     s.free_at = record.free_at = min(max(s.free_at, at_ms) + duration_ms, MAX_INTEGER)
+    return NONE
 
 
 def _enqueue(s, response_id, at_ms):
@@ -147,8 +144,8 @@ def _ended_as(status):
         quiet = record.report is None and not record.next_audio and record.bound_ms is None
         if quiet and not record.interrupted and not record.next_text:
             s.responses[response_id] = resting(status)
-        if not s.full:
-            refresh_gates(s)
+        if s.open_calls and not s.full:
+            refresh_gates(s)  # without open calls no gate depends on a response
         return NONE
     return end
 

@@ -5,11 +5,13 @@ from collections import namedtuple
 
 from realtime_session.contract.events import EVENTS, FULL
 from realtime_session.contract.machine import LATE_TYPES, TABLE
+from realtime_session.contract.predicates import SURELY_LEGAL
 from realtime_session.contract.rules import RULES, rule
 from realtime_session.contract.violation import OFF
 
-#: own: type -> (((rule id, level, predicate), ...), apply, whether output may come late,
-#: whether rules beside the table may apply, whether the session itself has more to do);
+#: own: type -> (a look that may spare the checks or None, ((rule id, level, predicate), ...), apply,
+#: whether output may come late, whether rules beside the table may apply, whether the session itself has
+#: more to do);
 #: at_end: ((rule id, predicate), ...)
 Plan = namedtuple("Plan", ("own", "form", "ids", "time", "gates", "special", "at_end", "general", "ran"))
 
@@ -26,7 +28,8 @@ def plan_for(profile, without=frozenset(), ran=None):
     if ran is None and key in _PLANS:
         return _PLANS[key]
     rules = [r for r in RULES if r.level(profile) != OFF and r.id not in without]
-    own = {type_: (tuple((r.id, r.level(profile), _noted(r, ran)) for r in rules
+    own = {type_: (SURELY_LEGAL.get(type_) if ran is None else None,
+                   tuple((r.id, r.level(profile), _noted(r, ran)) for r in rules
                          if r.predicate is not None and r.when.__class__ is tuple and type_ in r.when),
                    TABLE[type_].apply, profile == FULL and type_ in LATE_TYPES,
                    any(type_ in rule(name).when for name in _SPECIAL), type_ in _MORE_TO_DO)

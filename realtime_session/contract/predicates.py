@@ -228,3 +228,36 @@ def audio_drained(s, p, at_ms):
     if heard is None or record.unknown_ms or heard >= record.sent_ms:
         return None
     return Fault("/type", f"all {record.sent_ms} ms of {show(s.last_spoken)} heard", f"{record.sent_ms - heard} ms unheard")
+
+
+# --- the common case at once ---
+# One look for the events that make up most of a trace. They may only say yes where every predicate of the
+# type in the rule table would pass and the output is not late; on doubt the predicates are asked one by one.
+
+def _frame_fits(s, p, at_ms):
+    turn = s.turns.get(p["turn_id"])
+    if turn is None:
+        return p["sequence"] == 0
+    return turn is not COMMITTED and p["sequence"] == turn.next_sequence
+
+
+def _audio_fits(s, p, at_ms):
+    record = s.responses.get(p["response_id"])
+    return (record is not None and record.status == "active" and not record.interrupted
+            and p["sequence"] == record.next_audio
+            and (s.full or max(s.free_at, at_ms) + p["duration_ms"] - at_ms <= s.limits["queue_ms"]))
+
+
+def _text_fits(s, p, at_ms):
+    record = s.responses.get(p["response_id"])
+    return (record is not None and record.status == "active" and not record.interrupted
+            and p["sequence"] == record.next_text)
+
+
+def _end_fits(s, p, at_ms):
+    record = s.responses.get(p["response_id"])
+    return record is not None and record.status == "active"
+
+
+SURELY_LEGAL = {"audio.frame": _frame_fits, "response.audio": _audio_fits, "response.text": _text_fits,
+                "response.completed": _end_fits}

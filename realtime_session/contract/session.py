@@ -128,25 +128,27 @@ class Session:
             if refused is not None:
                 return refused
         findings = NONE
-        checks, apply, may_be_late, beside, more_to_do = self._own[type_]
+        surely_legal, checks, apply, may_be_late, beside, more_to_do = self._own[type_]
         if beside or s.flag_recovery:
             found = self._special(type_, p, event)
             if found.__class__ is Decision:
                 return found
             findings = found
-        if may_be_late and late_output(s, p):
-            return self._late(p, event, reference, _LATE_OUTPUT, findings)
-        for rule_id, level, predicate in checks:
-            fault = predicate(s, p, at_ms)
-            if fault is not None:
-                if (fault.level or level) != SHOULD:
-                    return self._reject(rule_id, fault, event)
-                findings += (self._violation(rule_id, fault, event, SHOULD),)
-        if type_ == "tool.result" and s.full and s.calls[p["call_id"]].status == "abandoned":
-            return self._late(None, event, reference, Decision("ignored", reason="late_result"), findings)
+        if surely_legal is None or not surely_legal(s, p, at_ms):
+            if may_be_late and late_output(s, p):
+                return self._late(p, event, reference, _LATE_OUTPUT, findings)
+            for rule_id, level, predicate in checks:
+                fault = predicate(s, p, at_ms)
+                if fault is not None:
+                    if (fault.level or level) != SHOULD:
+                        return self._reject(rule_id, fault, event)
+                    findings += (self._violation(rule_id, fault, event, SHOULD),)
+        if more_to_do:
+            if type_ == "tool.result" and s.full and s.calls[p["call_id"]].status == "abandoned":
+                return self._late(None, event, reference, Decision("ignored", reason="late_result"), findings)
+            if "resume_token" in p:  # of a disconnect: a result has no such key
+                self._token = Token(p["resume_token"])
         effects = apply(s, p, at_ms)
-        if type_ == "transport.disconnected" and "resume_token" in p:
-            self._token = Token(p["resume_token"])
         s.now_ms = at_ms
         s.accepted += 1
         seen[event_id] = reference if reference is not None else checkpoints.content_digest(event)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from realtime_session.contract.session import Session
+from realtime_session.contract.violation import ACCEPTED
 from realtime_session.traces.floor import Floor
 from realtime_session.traces.hearing import Hearing
 from realtime_session.traces.measures import measure_all
@@ -31,17 +32,17 @@ class Audit:
 
     def see(self, event, decision):
         """Takes one accepted or ignored event."""
-        type_ = event["type"]
-        if decision.kind == "ignored":
-            self._count("ignored " + decision.reason)
-        else:
-            counts = self.counts
-            counts[type_] = counts.get(type_, 0) + 1
-            watch = _WATCH.get(type_)
-            if watch is not None:
-                watch(self, event["payload"], event["at_ms"], event, decision)
-        for finding in decision.findings:
-            self._count("finding " + finding.rule)
+        if decision is not ACCEPTED:
+            for finding in decision.findings:
+                self._count("finding " + finding.rule)
+            if decision.kind == "ignored":
+                self._count("ignored " + decision.reason)
+                return
+        type_, counts = event["type"], self.counts
+        counts[type_] = counts.get(type_, 0) + 1
+        watch = _WATCH.get(type_)
+        if watch is not None:
+            watch(self, event["payload"], event["at_ms"], event, decision)
 
     def _count(self, name):
         self.counts[name] = self.counts.get(name, 0) + 1

@@ -27,7 +27,7 @@ class Replay:
         self.session = Session(self.reader.header, recall=recall, without=without, ran=ran)
         self.audit = Audit(self.session) if audit else None
         self.keep_going, self.until = keep_going, until
-        self.events = self.accepted = self.ignored = self.rejected = 0
+        self.events = self.ignored = self.rejected = 0
         self.violations, self.findings = [], []
         self.rejected_by_rule, self.flagged_by_rule = {}, {}
         self.stopped = False
@@ -62,13 +62,11 @@ class Replay:
             self.events = index + 1
             decision = receive(event, offset if by_offset else None) if checked else session.refuse_form(event)
             if decision is ACCEPTED:
-                self.accepted += 1
                 if see is not None:
                     see(event, decision)
             else:
                 self._note(index, line, event, decision)
-                if self.rejected and not self.keep_going:
-                    self.stopped = True
+                self.stopped = self.rejected > 0 and not self.keep_going
             if each:
                 yield index, line, event, decision
             if self.stopped:
@@ -78,9 +76,7 @@ class Replay:
         if decision.kind == "rejected":
             self._keep(index, line, decision.violation)
             return
-        if decision.kind == "accepted":
-            self.accepted += 1
-        else:
+        if decision.kind == "ignored":
             self.ignored += 1
         if decision.findings:
             self._flag(decision.findings)
@@ -106,6 +102,11 @@ class Replay:
     def _finish(self):
         if not self.stopped:
             self._flag(self.session.finish())
+
+    @property
+    def accepted(self):
+        """How many events were accepted."""
+        return self.events - self.ignored - self.rejected
 
     @property
     def finished(self):
