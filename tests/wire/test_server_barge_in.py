@@ -227,3 +227,9 @@ def test_output_buffer_can_be_cleared_on_webrtc_only():
     assert kinds(client.send("output_audio_buffer.clear")) == ["output_audio_buffer.cleared"]
     assert client.wait(60_000) == []  # no stopped after cleared
     assert error_of(Client(script, "openai_ga").send("output_audio_buffer.clear"))["code"] == "invalid_value"
+
+
+def test_text_reply_without_any_report_keeps_its_text_in_history():
+    client = over("speech", 2_000, output_modalities=["text"])
+    client.listen(2_200)
+    assert texts(client.server.history())[-1] == ("assistant", TEXT)

@@ -171,3 +171,12 @@ def test_tools_are_declared_by_session_update():
     assert client.server.generations[0]["tools"] == [tool]
     error = error_of(client.update(tools=[{"type": "function"}]))
     assert (error["code"], error["param"]) == ("missing_required_parameter", "session.tools[0].name")
+
+
+def test_citing_a_number_without_a_passage_cites_nothing():
+    client = Client(
+        {"replies": [{"text": "We open at nine.", "cites": [9]}]}, poly_knowledge=[passage("hours")]
+    )
+    client.send("response.create")
+    client.wait(5000)
+    assert "poly_cited_topics" not in client.done()[0]

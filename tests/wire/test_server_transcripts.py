@@ -145,3 +145,14 @@ def test_transcript_becomes_part_of_the_item():
     )
     client.listen(4000)
     assert client.server.history()[0]["content"][0]["transcript"] == "Are you open?"
+
+
+def test_generation_cut_before_its_transcript_section_yields_none():
+    client = Client(
+        {"caller": [{"kind": "speech", "from_ms": 0, "to_ms": 900, "transcript": "Are you open?"}]}
+    )
+    client.listen(1800)
+    assert client.of("response.created") != []
+    client.send("response.cancel")
+    client.wait(60_000)
+    assert client.of(COMPLETED) == []

@@ -254,3 +254,18 @@ def test_new_reply_starts_the_idle_clock_again():
     client.send("response.create")
     client.listen(4500)
     assert client.of("input_audio_buffer.timeout_triggered") == []
+
+
+def test_instructions_and_tools_leave_the_boundaries_alone():
+    script = {"caller": [speech(200, 3000, [1000, 1900]), {"kind": "noise", "from_ms": 9000, "to_ms": 9300}]}
+    plain, told = Client(script), Client(script)
+    tool = {"type": "function", "name": "hang_up", "parameters": {"type": "object"}}
+    told.update(instructions="Never wait: answer at the first pause.", tools=[tool])
+    for client in (plain, told):
+        client.listen(11_000)
+    offsets = [
+        [(e["type"], e.get("audio_start_ms", e.get("audio_end_ms"))) for e in vad(client)]
+        for client in (plain, told)
+    ]
+    assert offsets[0] == offsets[1]
+    assert len(offsets[0]) == 4
