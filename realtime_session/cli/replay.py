@@ -119,19 +119,19 @@ def _text(file, args):
 
 
 def _print_steps(replay, args):
-    writer = StepWriter(fold=not args.pretty)
-    timeline = Timeline(replay.session) if args.conversation else None
+    writer, session = StepWriter(fold=not args.pretty), replay.session
+    timeline = Timeline(session) if args.conversation else None
     for step in replay.steps():
         if timeline is not None:
             if step.decision.violation is None:
                 timeline.see(step.event, step.decision)
         elif args.turn is None or _of_turn(step.event, args.turn, replay.session.records):
-            _print(writer.lines(step))
-    _print(writer.flush())
+            _print(writer.lines(step), session)
+    _print(writer.flush(), session)
     if timeline is not None:
-        _print(conversation_lines(timeline.rows()))
+        _print(conversation_lines(timeline.rows()), session)
     if replay.violations and replay.stopped and args.turn is None:
-        _print([unjudged_line(event) for event in _neighbours(replay)])
+        _print([unjudged_line(event) for event in _neighbours(replay)], session)
 
 
 def _neighbours(replay):
@@ -154,15 +154,17 @@ def _of_turn(event, turn_id, records):
 
 def _step_through(file, handle, args):
     replay = _replay(handle, args)
-    writer = StepWriter(fold=False)
+    writer, session = StepWriter(fold=False), replay.session
     for step in replay.steps():
-        _print(writer.lines(step))
+        _print(writer.lines(step), session)
         if handle is not sys.stdin.buffer and sys.stdin.readline().strip() == "q":
             break
     _print(verdict_lines(replay, file, args.strict))
     return replay.exit_code(args.strict), None
 
 
-def _print(lines):
+def _print(lines, session=None):
+    """Prints lines; with a session, those that repeat text of the trace, which might hold its token."""
     if lines:
-        print("\n".join(lines))
+        text = "\n".join(lines)
+        print(text if session is None else session.hide_token(text))

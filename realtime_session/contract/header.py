@@ -8,6 +8,7 @@ from realtime_session.values.strict_json import MAX_INTEGER, JsonError, check_va
 
 CLOCKS = ("recorded", "audio", "line")
 _KEYS = ("session_id", "resume_token", "profile", "limits", "tools", "source")
+_PAST_TOKENS, _SECRET_FROM = 8, 8
 _TOOL_KEYS = ("name", "read_only", "parameters", "description")
 
 
@@ -18,10 +19,23 @@ class HeaderError(InputError):
 class Token:
     """The resume token: a secret that is compared in constant time and never shown."""
 
-    __slots__ = ("_plain", "_sha256")
+    __slots__ = ("_plain", "_sha256", "_past")
 
-    def __init__(self, plain=None, sha256=None):
-        self._plain, self._sha256 = plain, sha256
+    def __init__(self, plain=None, sha256=None, past=()):
+        self._plain, self._sha256, self._past = plain, sha256, past
+
+    def replaced_by(self, plain):
+        """The token that takes this one's place, and goes on hiding the last few that it replaced."""
+        return Token(plain, past=(self._plain, *self._past)[:_PAST_TOKENS])
+
+    def hide(self, text):
+        """The text without this token and those it replaced, wherever an input repeats one; what is shorter
+        than eight characters is no secret, and would take ordinary words with it."""
+        for plain in (self._plain, *self._past):
+            if plain is not None and len(plain) >= _SECRET_FROM:
+                for form in (plain, show(plain)[1:-1].rstrip("…")):
+                    text = text.replace(form, "(resume token)")
+        return text
 
     def sha256(self):
         """The token's digest, which is all a checkpoint may hold."""

@@ -73,6 +73,10 @@ class Session:
         """The state as a JSON object, with its phase; no token in it."""
         return {"phase": self.phase, **self._state.view()}
 
+    def hide_token(self, text):
+        """A line for people, without the resume token should the input have repeated it in a text."""
+        return self._token.hide(text)
+
     def state_digest(self):
         """sha256 over the canonical state: equal digests, equal sessions."""
         from hashlib import sha256
@@ -147,7 +151,7 @@ class Session:
             if type_ == "tool.result" and s.full and s.calls[p["call_id"]].status == "abandoned":
                 return self._late(None, event, reference, Decision("ignored", reason="late_result"), findings)
             if "resume_token" in p:  # of a disconnect: a result has no such key
-                self._token = Token(p["resume_token"])
+                self._token = self._token.replaced_by(p["resume_token"])
         effects = apply(s, p, at_ms)
         s.now_ms = at_ms
         s.accepted += 1
@@ -223,9 +227,10 @@ class Session:
         broken = rule(rule_id)
         event = event if event.__class__ is dict else {}
         event_id, type_ = event.get("event_id"), event.get("type")
+        path, expected, actual = map(self._token.hide, (fault.path, fault.expected, fault.actual))
         return Violation(rule_id, broken.layer, level, event_id if event_id.__class__ is str else None,
-                         type_ if type_.__class__ is str else None, self.phase, fault.path, fault.expected,
-                         fault.actual, f"{broken.sentence}: expected {fault.expected}, got {fault.actual}")
+                         type_ if type_.__class__ is str else None, self.phase, path, expected, actual,
+                         f"{broken.sentence}: expected {expected}, got {actual}")
 
     def finish(self):
         """The findings that can only be judged when the trace is over: unanswered turns, no terminal event."""
