@@ -18,7 +18,9 @@ PROG = "realtime-session"
 COMMANDS = {
     "replay": ("replay", "replay event traces and name the first thing that is wrong"),
     "rules": ("rules", "list the rules of the session contract, or explain one"),
+    "conform": ("conform", "judge an implementation of the session contract, case by case"),
     "import": ("import_", "turn a provider's session log into a trace"),
+    "redact": ("redact", "take private content out of a trace or a session log, to share it"),
 }
 
 _EXIT_CODES = """\

@@ -40,6 +40,7 @@ FIELDS = {
 }
 _WORD = re.compile(r"[a-z][a-z_]{0,39}").fullmatch
 _TYPE = re.compile(r"[A-Za-z][A-Za-z_.]{0,59}").fullmatch
+_PRODUCT = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}").fullmatch
 _KEPT_SOURCE = ("clock", "end")
 #: What a hash begins with where it stands for a value that was malformed: no name, digits or word holds it.
 _MALFORMED = "~"
@@ -123,7 +124,8 @@ class TraceRedactor:
     def header(self):
         """The redacted header; its `source` tells the policy and the rules that it switches off."""
         given = self._given
-        out = {"session_id": self._id(given["session_id"], "session"), "resume_token": self._token(given["resume_token"])}
+        out = {"session_id": self._id(given["session_id"], "session"),
+               "resume_token": self._token(given["resume_token"])}
         for key in ("profile", "limits"):
             if key in given:
                 out[key] = given[key]
@@ -131,7 +133,7 @@ class TraceRedactor:
             out["tools"] = [self._tool(tool) for tool in given["tools"]]
         source = given.get("source", {})
         out["source"] = {key: value for key, value in source.items() if key in _KEPT_SOURCE
-                         or key in ("producer", "dialect") and value.__class__ is str and _TYPE(value.replace("-", "_"))}
+                         or key in ("producer", "dialect") and value.__class__ is str and _PRODUCT(value)}
         out["source"]["redacted"] = self.policy.describe()
         return out
 
@@ -204,7 +206,8 @@ class TraceRedactor:
         action = self._act["text" if kind == "said" else "annotations"]
         if action == KEEP:
             return value
-        if kind != "said" and (value is None or value.__class__ is bool or value.__class__ is str and _WORD(value)):
+        plain = value is None or value.__class__ is bool or value.__class__ is str and _WORD(value)
+        if plain and kind != "said":
             return value
         if action == HASH:
             return {"hash": self._hide.of_json(value)}
@@ -257,7 +260,8 @@ class TraceRedactor:
                 elif class_ == "token":
                     out[key] = self._token(value)
                 elif class_ in ("ids", "names"):
-                    out[key] = value if value is None else self._id(value) if class_ == "ids" else self._name(value)
+                    hide = self._id if class_ == "ids" else self._name
+                    out[key] = value if value is None else hide(value)
                 else:
                     out[key] = self._hide.of(value) if value else value
             else:
