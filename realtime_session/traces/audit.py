@@ -15,6 +15,7 @@ class Audit:
 
     def __init__(self, session):
         self.session = session
+        self._records = session.records
         self.counts = {}
         self.samples = {name: [] for name in ("response_latency_ms", "first_audio_ms", "stop_latency_ms",
                                               "time_to_resume_ms")}
@@ -48,20 +49,20 @@ class Audit:
         self.counts[name] = self.counts.get(name, 0) + 1
 
     def _frame(self, p, at_ms, event, decision):
-        duration = p["duration_ms"]
+        turn_id, duration = p["turn_id"], p["duration_ms"]
         if p["speech"]:
             self._speech_end = at_ms
             if duration:
                 self.floor.frame(at_ms, at_ms + duration)
         if p["sequence"] == 0:
-            self.floor.begins(event["event_id"], p["turn_id"])
-        if p.get("concealed"):
+            self.floor.begins(event["event_id"], turn_id)
+        if "concealed" in p and p["concealed"]:
             self.concealed += 1
         last = self._last_frame
-        if last is not None and duration is not None and last[0] == p["turn_id"] and last[2] is not None:
+        if last is not None and duration is not None and last[0] == turn_id and last[2] is not None:
             self.jitter_sum += abs(at_ms - last[1] - last[2])
             self.jitter_n += 1
-        self._last_frame = (p["turn_id"], at_ms, duration)
+        self._last_frame = (turn_id, at_ms, duration)
 
     def _speech_started(self, p, at_ms, event, decision):
         self._speech_on = at_ms
@@ -86,10 +87,9 @@ class Audit:
 
     def _audio(self, p, at_ms, event, decision):
         response_id, duration = p["response_id"], p["duration_ms"]
-        started = self._started.pop(response_id, None)
-        if started is not None:
-            self.samples["first_audio_ms"].append(at_ms - started)
-        s = self.session.records
+        if response_id in self._started:
+            self.samples["first_audio_ms"].append(at_ms - self._started.pop(response_id))
+        s = self._records
         record = s.responses[response_id]
         if record.report is None:
             begins = at_ms if duration is None else s.free_at - duration
@@ -97,6 +97,9 @@ class Audit:
                 self._answering[2] = begins
             if duration:
                 self.floor.agent(response_id, begins, s.free_at)
+
+    def _end(self, p, at_ms, event, decision):
+        self._started.pop(p["response_id"], None)  # an answer without audio has no first audio
 
     def _settle_latency(self):
         """The answer's first audio is as known as it will be: reported, or else estimated."""
@@ -173,6 +176,8 @@ _WATCH = {
     "audio.frame": Audit._frame, "speech.started": Audit._speech_started,
     "speech.stopped": Audit._speech_stopped, "turn.commit": Audit._commit,
     "response.started": Audit._response, "response.audio": Audit._audio, "user.interrupt": Audit._interrupt,
+    "response.completed": Audit._end, "response.cancelled": Audit._end, "response.failed": Audit._end,
+    "response.incomplete": Audit._end,
     "tool.result": Audit._result, "playback.started": Audit._playback, "playback.progress": Audit._playback,
     "playback.stopped": Audit._playback, "playback.cleared": Audit._playback,
     "transport.disconnected": Audit._lost, "transport.resumed": Audit._back, "session.timeout": Audit._cut,

@@ -54,6 +54,8 @@ class Floor:
             self._caller_start = start
         self._caller = (start, end)
         agent = self._agent
+        if not agent:
+            return
         while agent and agent[0][1] is not None and agent[0][1] <= start:
             agent.popleft()
         over = 0
@@ -87,8 +89,9 @@ class Floor:
     def reported(self, response_id, at_ms):
         """The response is reported sounding: reports replace estimates."""
         self.agent_known = True
-        if any(r == response_id and end is None for _, end, r in self._agent):
-            return
+        for _, end, known in self._agent:
+            if end is None and known == response_id:
+                return
         self._agent = deque(kept for kept in self._agent if kept[2] != response_id)
         if not self._agent:
             self._agent_start = at_ms

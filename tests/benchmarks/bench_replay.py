@@ -53,12 +53,12 @@ class Writer:
         """One more event, `after_ms` behind the last."""
         self.count += 1
         self.now += after_ms
-        return {"event_id": f"event-{self.count:09d}", "type": type_, "at_ms": self.now, "payload": payload}
+        return {"event_id": f"event-{self.count:08d}", "type": type_, "at_ms": self.now, "payload": payload}
 
     def short_turn(self):
         """A turn of four events."""
         self.turns += 1
-        turn, response = f"turn-{self.turns:07d}", f"response-{self.turns:07d}"
+        turn, response = f"turn-{self.turns:07d}", f"resp-{self.turns:07d}"
         yield self.event("audio.frame", turn_id=turn, sequence=0, duration_ms=20, speech=True)
         yield self.event("turn.commit", turn_id=turn)
         yield self.event("response.started", 400, response_id=response, turn_id=turn)
@@ -68,7 +68,7 @@ class Writer:
         """A turn of about 40 events, with a tool every third time, an interrupt every fifth, a lost link rarely."""
         self.turns += 1
         number, full = self.turns, self.full
-        turn, response = f"turn-{number:07d}", f"response-{number:07d}"
+        turn, response = f"turn-{number:07d}", f"resp-{number:07d}"
         if full:
             yield self.event("speech.started", turn_id=turn, audio_ms=self.now)
         for sequence in range(12):
@@ -123,8 +123,8 @@ class Writer:
             yield self.event("response.cancelled", response_id=response, reason="interrupted")
         yield self.event("audio.frame", turn_id=turn, sequence=0, duration_ms=20, speech=True)
         yield self.event("turn.commit", 200, turn_id=turn)
-        yield self.event("response.started", 300, response_id=f"response-{self.turns:07d}i", turn_id=turn)
-        yield self.event("response.completed", 300, response_id=f"response-{self.turns:07d}i")
+        yield self.event("response.started", 300, response_id=f"resp-{self.turns:07d}i", turn_id=turn)
+        yield self.event("response.completed", 300, response_id=f"resp-{self.turns:07d}i")
 
     def events(self, shape, count):
         """`count` events or up to one turn more, the last of them the end of the session."""
