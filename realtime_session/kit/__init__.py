@@ -1,0 +1,1 @@
+"""Kit: judging somebody else's session against the contract fixtures."""
