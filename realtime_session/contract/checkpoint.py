@@ -62,4 +62,4 @@ def read(value):
         raise CheckpointError("checkpoint/corrupt", "the content does not match the digest: it was damaged or edited")
     if body.get("format") != FORMAT or body.get("contract") != contract_digest():
         raise CheckpointError("checkpoint/version", "made under another version of the contract")
-    return body["header"], body["state"], body["seen"], body["token_sha256"]
+    return tuple(body.get(part) for part in ("header", "state", "seen", "token_sha256"))

@@ -259,10 +259,15 @@ class Session:
     def restore(cls, value, **options):
         """The session a checkpoint was made of; raises CheckpointError checkpoint/corrupt or checkpoint/version."""
         header, view, seen, token_sha256 = checkpoints.read(value)
-        session = cls({**header, "resume_token": "restored"}, **options)
+        try:
+            session = cls({**header, "resume_token": "restored"}, **options)
+            session._state.load(view)
+            session._seen = {event_id: bytes.fromhex(digest) for event_id, digest in seen.items()}
+            if len(bytes.fromhex(token_sha256)) != 32:
+                raise ValueError("no sha256")
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise checkpoints.CheckpointError("checkpoint/corrupt", "it does not hold what a checkpoint holds") from None
         session._token = Token(sha256=token_sha256)
-        session._state.load(view)
-        session._seen = {event_id: bytes.fromhex(digest) for event_id, digest in seen.items()}
         refresh_gates(session._state)
         return session
 
