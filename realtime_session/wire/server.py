@@ -46,6 +46,7 @@ class RealtimeServer:
             raise ServerError(f"unknown profile {profile!r}; there are {', '.join(sorted(PROFILES))}")
         self.profile = PROFILES[profile]
         self.script = read_script(script)
+        self._replies = {"replies": 0, "out_of_band_replies": 0}  # how many of each list were used
         self._check_dialect()
         self.timeline = Timeline()
         self.ids = Ids()
@@ -54,7 +55,6 @@ class RealtimeServer:
         self.generations = []
         self._connected = False
         self._out = []
-        self._replies = {"replies": 0, "out_of_band_replies": 0}
         self._events = {**CLIENT_EVENTS, **(POLY_EVENTS if self.profile.poly else {})}
 
     def _check_dialect(self) -> None:
@@ -64,7 +64,7 @@ class RealtimeServer:
             raise ScriptError("/text_only", "false outside Dialog-RSN-1", "true")
         if script["transport"] == "webrtc" and profile.poly:
             raise ScriptError("/transport", "websocket, the only transport of Dialog-RSN-1", "'webrtc'")
-        for kind in self._reply_lists():
+        for kind in self._replies:
             for number, reply in enumerate(script[kind]):
                 if profile.poly and (len(reply["calls"]) > 1 or (reply["calls"] and reply["text"])):
                     raise ScriptError(
@@ -77,16 +77,14 @@ class RealtimeServer:
                         f"/{kind}/{number}", "cites and out_of_domain only on Dialog-RSN-1", "one"
                     )
 
-    @staticmethod
-    def _reply_lists():
-        return ("replies", "out_of_band_replies")
-
-    # The peer's view
-
     @property
     def now_ms(self) -> int:
         """Virtual milliseconds since the server was made."""
         return self.timeline.now_ms
+
+    def due_in(self) -> int | None:
+        """Virtual milliseconds until the server acts by itself, for whoever mounts it on a real clock."""
+        return self.timeline.due_in()
 
     def connect(self) -> list:
         """Open a connection (again): a new session with new ids, and nothing remembered."""
@@ -146,9 +144,9 @@ class RealtimeServer:
 
     def history(self) -> list:
         """The conversation as the next generation would be given it."""
+        if not self._connected:
+            raise ServerError("connect first")
         return self.conversation.snapshot()
-
-    # Events out
 
     def emit(self, kind: str, **fields) -> None:
         """Send one event; `kind` is its GA name. Script faults at this event happen here."""
@@ -206,8 +204,6 @@ class RealtimeServer:
     def emit_rate_limits(self) -> None:
         limits = [{"name": "requests", "limit": 1000, "remaining": 999, "reset_seconds": 60}]
         self.emit("rate_limits.updated", rate_limits=limits)
-
-    # Events in
 
     @staticmethod
     def _parsed(event):

@@ -52,6 +52,12 @@ class Timeline:
     def clear(self) -> None:
         self._heap.clear()
 
+    def due_in(self) -> int | None:
+        """Milliseconds until something happens by itself; None if nothing will."""
+        while self._heap and self._heap[0][2] is None:
+            heapq.heappop(self._heap)
+        return max(0, self._heap[0][0] - self.now_ms) if self._heap else None
+
     def run(self, until_ms: int) -> None:
         """Run everything due up to `until_ms` and leave the clock there."""
         while self._heap and self._heap[0][0] <= until_ms:

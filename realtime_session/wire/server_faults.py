@@ -1,8 +1,8 @@
 """Named scripts of what goes wrong, or only unusually, on a realtime connection (wire.md 4, 5 and 11).
 
-`fault_script(name)` gives a script for RealtimeServer; `FAULTS[name]` says in a sentence what the client lives
-through and on which profiles. All of them expect the caller's audio at the pace of the virtual clock: append
-100 ms, advance 100 ms. The caller speaks from 200 to 1200 ms of audio.
+`fault_script(name)` gives a script for RealtimeServer; `FAULTS[name]` tells what the client lives through
+and on which profiles. All of them expect the caller's audio at the pace of the virtual clock:
+append 100 ms, advance 100 ms. The caller speaks from 200 to 1200 ms of audio.
 """
 
 from __future__ import annotations

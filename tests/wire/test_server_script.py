@@ -148,6 +148,8 @@ def test_harness_mistakes_are_not_wire_errors():
     server = RealtimeServer({"version": 1})
     with pytest.raises(ServerError):
         server.receive({"type": "response.create"})
+    with pytest.raises(ServerError):
+        server.history()
     server.connect()
     with pytest.raises(ServerError):
         server.connect()

@@ -255,3 +255,14 @@ def test_closed_connection_answers_nothing():
     assert client.server.closed == 1000
     assert client.send("response.create") == []
     assert client.wait(5000) == []
+
+
+def test_due_in_says_when_the_server_acts_by_itself():
+    client = Client(GREETING)
+    assert client.server.due_in() is None
+    client.send("response.create")
+    due = client.server.due_in()
+    assert client.wait(due - 1) == []
+    assert kinds(client.wait(1))[0] == "response.output_item.added"
+    client.send("response.cancel")
+    assert client.server.due_in() is None
