@@ -100,7 +100,9 @@ def _record(s, response_id):
 
 
 def _audio(s, p, at_ms):
-    record = _record(s, p["response_id"])
+    record = s.responses[p["response_id"]]
+    if record.status != "active":
+        record = _record(s, p["response_id"])
     if not record.next_audio:
         _enqueue(s, p["response_id"], at_ms)
     record.next_audio += 1
@@ -110,7 +112,8 @@ def _audio(s, p, at_ms):
         return NONE
     record.sent_ms += duration_ms
     # Time ends at the largest number that a trace may hold; nothing is scheduled behind it.
-    s.free_at = record.free_at = min(max(s.free_at, at_ms) + duration_ms, MAX_INTEGER)
+    free_at = (s.free_at if s.free_at > at_ms else at_ms) + duration_ms
+    s.free_at = record.free_at = free_at if free_at <= MAX_INTEGER else MAX_INTEGER
     return NONE
 
 

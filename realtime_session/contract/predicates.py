@@ -245,7 +245,7 @@ def _audio_fits(s, p, at_ms):
     record = s.responses.get(p["response_id"])
     return (record is not None and record.status == "active" and not record.interrupted
             and p["sequence"] == record.next_audio
-            and (s.full or max(s.free_at, at_ms) + p["duration_ms"] - at_ms <= s.limits["queue_ms"]))
+            and (s.full or p["duration_ms"] + (s.free_at - at_ms if s.free_at > at_ms else 0) <= s.limits["queue_ms"]))
 
 
 def _text_fits(s, p, at_ms):

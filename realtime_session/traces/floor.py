@@ -82,9 +82,10 @@ class Floor:
             last[1] = end
         else:
             self._agent.append([start, end, response_id])
-        over = min(end, self._caller[1]) - max(start, self._caller[0])
-        if over > 0:
-            self._charge(over)
+        if self._caller[1] > start:
+            over = min(end, self._caller[1]) - max(start, self._caller[0])
+            if over > 0:
+                self._charge(over)
 
     def reported(self, response_id, at_ms):
         """The response is reported sounding: reports replace estimates."""
