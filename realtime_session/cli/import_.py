@@ -14,6 +14,7 @@ The trace goes to -o (- is stdout); the summary goes to stdout, or to stderr whe
 example: python -m realtime_session import openai session.jsonl -o trace.jsonl"""
 _BLOCK = 1 << 18
 _SHOWN_ERRORS = 20
+_AUTO = "auto"
 
 
 def add_arguments(parser):
@@ -21,9 +22,9 @@ def add_arguments(parser):
     parser.epilog = EPILOG
     parser.add_argument(
         "log_format",
-        choices=sorted(IMPORTERS),
+        choices=[_AUTO, *sorted(IMPORTERS)],
         metavar="FORMAT",
-        help="the protocol of the log: " + ", ".join(sorted(IMPORTERS)),
+        help="the protocol of the log: " + ", ".join(sorted(IMPORTERS)) + "; auto looks at the log",
     )
     parser.add_argument("log", metavar="LOG", help="JSON Lines or one JSON array of messages, or - for stdin")
     parser.add_argument(
@@ -43,15 +44,12 @@ def add_arguments(parser):
 
 def run(args):
     """Imports one log; 0, or 2 when the log cannot be read."""
-    maker = importer(args.log_format)
-    if args.dialect is not None and args.dialect not in maker.DIALECTS:
-        raise InputError(
-            "import/dialect",
-            f"no dialect {show(args.dialect)}, expected one of " + ", ".join(maker.DIALECTS or ("none",)),
-        )
     try:
+        if args.log_format != _AUTO:
+            _maker(args.log_format, args.dialect)
         with _rereadable(args.log) as log:
-            return _import(log, maker, args)
+            format_ = _detect(log) if args.log_format == _AUTO else args.log_format
+            return _import(log, _maker(format_, args.dialect), args)
     except InputError as error:
         line = "" if error.line is None else f":{error.line}"
         column = "" if error.column is None or error.line is None else f":{error.column}"
@@ -61,6 +59,37 @@ def run(args):
             file=sys.stderr,
         )
         return 2
+
+
+def _maker(format_, dialect):
+    """The importer class of a format, which must know the dialect."""
+    maker = importer(format_)
+    if dialect is not None and dialect not in maker.DIALECTS:
+        raise InputError(
+            "import/dialect",
+            f"no dialect {show(dialect)}, expected one of " + ", ".join(maker.DIALECTS or ("none",)),
+        )
+    return maker
+
+
+def _detect(log):
+    """The format that the first rows of a log speak for; the log is at its start again afterwards."""
+    from realtime_session.wire.detect import detect
+
+    def values():
+        for number, raw in _rows(log):
+            try:
+                yield number, _parse(raw)
+            except InputError:
+                continue  # for the import itself to report
+
+    found = detect(values())
+    log.seek(0)
+    if found is None:
+        raise InputError(
+            "import/format", "the log is of no known protocol; name one of " + ", ".join(sorted(IMPORTERS))
+        )
+    return found
 
 
 @contextmanager

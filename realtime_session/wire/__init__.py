@@ -5,7 +5,12 @@
 from __future__ import annotations
 
 #: format -> (module below realtime_session.wire, class)
-IMPORTERS = {"openai": ("openai", "OpenAIImporter")}
+IMPORTERS = {
+    "elevenlabs": ("elevenlabs", "ElevenLabsImporter"),
+    "gemini": ("gemini", "GeminiImporter"),
+    "openai": ("openai", "OpenAIImporter"),
+    "twilio": ("twilio", "TwilioImporter"),
+}
 
 
 def importer(name):

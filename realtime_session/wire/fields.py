@@ -36,3 +36,11 @@ def object_of(value):
 def list_of(value):
     """A wire value as a list of objects; anything else in it is left out."""
     return [item for item in value if item.__class__ is dict] if value.__class__ is list else []
+
+
+def camel(key):
+    """client_content -> clientContent."""
+    if "_" not in key:
+        return key
+    first, *rest = key.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
