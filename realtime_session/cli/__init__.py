@@ -20,7 +20,8 @@ COMMANDS = {
     "rules": ("rules", "list the rules of the session contract, or explain one"),
     "conform": ("conform", "judge an implementation of the session contract, case by case"),
     "import": ("import_", "turn a provider's session log into a trace"),
-    "redact": ("redact", "take private content out of a trace or a session log, to share it"),
+    "mistakes": ("mistakes", "name what a client got wrong in its session log"),
+    "redact": ("redact", "remove private content from a trace or session log"),
 }
 
 _EXIT_CODES = """\
