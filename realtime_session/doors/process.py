@@ -14,7 +14,7 @@ import subprocess
 import time
 
 from realtime_session.doors.trouble import Trouble
-from realtime_session.values.errors import InputError, show
+from realtime_session.values.errors import InputError, one_line, show
 from realtime_session.values.strict_json import JsonError, parse
 
 MAX_ANSWER_BYTES = 1 << 20
@@ -201,7 +201,7 @@ class ChildProcess:
     def stderr_text(self):
         """The end of what the child wrote to stderr, control characters escaped."""
         text = self._stderr.decode("utf-8", "replace").strip()
-        return "\n".join(show(line)[1:-1] for line in text.split("\n")[-12:])
+        return "\n".join(one_line(line[:300]) for line in text.split("\n")[-12:])
 
 
 def _line(message):
