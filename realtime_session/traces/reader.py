@@ -101,16 +101,16 @@ class TraceReader:
             if not block:
                 return
 
+
 def _bad_line(body, number):
     """The encoding error of the first line that is not UTF-8."""
     for raw in body.split(b"\n"):
         try:
-            parse(raw, max_bytes=len(raw) + 1) if not raw.isascii() else None
-        except JsonError as error:
-            if error.code == "json/encoding":
-                return JsonError(error.code, error.message, line=number, column=error.column)
+            raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            column = len(raw[:error.start].decode("utf-8")) + 1
+            return JsonError("json/encoding", f"not UTF-8: {error.reason}", line=number, column=column)
         number += 1
-    return JsonError("json/encoding", "not UTF-8", line=number)
 
 
 def _strict(text, number):
