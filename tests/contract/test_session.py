@@ -199,7 +199,41 @@ def test_an_event_beyond_one_mebibyte_is_refused_by_the_api_too():
     assert violation.rule == "event/value" and "json/too_large" in violation.actual
 
 
+def test_an_out_of_band_response_can_be_interrupted_beside_the_active_one():
+    side = event(4, "response.started", response_id="side", turn_id="t1", out_of_band=True)
+    made = session(*STORY, side, full=True)
+    cut = made.receive(event(5, "user.interrupt", turn_id="t2", response_id="side", reason="x"))
+    assert "cancel_response(side)" in map(str, cut.effects) and "cancel_response(r1)" not in map(str, cut.effects)
+    assert made.state()["active"] == "r1"
+
+
+def test_a_call_of_unknown_kind_is_flagged_once_after_a_reconnect_unless_it_is_settled():
+    call = event(4, "tool.call", call_id="c1", response_id="r1", name="x", arguments={}, read_only=None)
+    lost, back = event(5, "transport.disconnected", reason="x"), event(6, "transport.resumed", resume_token=TOKEN)
+    commits = [event(n, "turn.commit", turn_id=f"i{n}", cause="idle_timeout") for n in (8, 9)]
+    made = session(*STORY, call, lost, back, full=True)
+    assert [[f.rule for f in made.receive(e).findings] for e in commits] == [["link/reconcile_first"], []]
+    made = session(*STORY, call, lost, back, full=True)
+    made.receive(event(7, "tool.result", call_id="c1", response_id="r1", ok=True, result=None))
+    assert [[f.rule for f in made.receive(e).findings] for e in commits] == [[], []]
+
+
+def test_playback_reported_stopped_needs_no_clearing():
+    made = session(*STORY[:3], event(3, "playback.stopped", response_id="r1", played_ms=0),
+                   event(4, "response.audio", response_id="r1", sequence=0, duration_ms=200), full=True)
+    cut = made.receive(event(5, "user.interrupt", turn_id="t2", response_id="r1", reason="x"))
+    assert list(map(str, cut.effects)) == ["cancel_response(r1)"]
+
+
 # --- the tables ---
+
+
+def test_the_predicate_of_a_rule_only_looks():
+    made = session(*STORY)
+    before = made.state_digest()
+    goes_forward = rule("event/time").predicate
+    assert [goes_forward(made.records, at_ms) is None for at_ms in (29, 30, 31)] == [False, True, True]
+    assert made.state_digest() == before
 
 
 def test_rules_are_complete():

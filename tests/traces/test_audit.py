@@ -172,6 +172,27 @@ def test_late_output_is_counted():
     assert value(report, "late_output") == 2
 
 
+def test_interrupts_that_nothing_reported_are_forgotten():
+    rows = []
+    for n in range(12):
+        rows += [start(n * 1000, f"r{n}", None), audio(n * 1000, 0, 500, f"r{n}"), interrupt(n * 1000 + 100, f"t{n}", f"r{n}")]
+    assert value(audit(*rows), "stop_latency_ms") is None
+
+
+def test_audio_behind_a_report_leaves_the_report_in_charge():
+    """Heard from 450 on, whatever was sent then."""
+    report = audit(*QUESTION, audio(320, 0), play(450, "started"), audio(460, 1), frame(470, 0, "t2"))
+    assert value(report, "response_latency_ms") == 430
+    assert value(report, "overlap_by_caller_ms") == 20
+
+
+def test_the_last_moment_is_measured_like_any_other():
+    last = 2**53 - 1
+    report = audit(frame(last, 0), commit(last), start(last), audio(last, 0), interrupt(last))
+    assert value(report, "first_audio_ms") == 0
+    assert value(report, "overlap_ms") == 0
+
+
 # --- overlap ---
 
 

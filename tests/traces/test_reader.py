@@ -165,6 +165,16 @@ def test_bad_bytes_are_placed_in_their_line():
     assert (caught.value.code, caught.value.line) == ("json/encoding", data[:data.index(b"\xff")].count(b"\n") + 1)
 
 
+def test_bad_bytes_far_behind_the_header_are_placed_too():
+    events = [note(n, "é" * 100) for n in range(8000)]
+    data = lines(events, ensure_ascii=False) + b'\n{"event_id": "\xc3\xa9\xff"}\n'
+    reader = read_trace(io.BytesIO(data))
+    with pytest.raises(JsonError) as caught:
+        for _ in reader:
+            pass
+    assert (caught.value.code, caught.value.line, caught.value.column) == ("json/encoding", 8003, 16)
+
+
 def test_a_long_value_in_the_head_is_too_large():
     for data in (b'{"session": {"session_id": "' + b"x" * (1 << 20) + b'"}}', b'{"session": "' + b"x" * (3 << 20),
                  '{"session": {"session_id": "'.encode() + "é".encode() * (1 << 19) + b'"}}'):
