@@ -16,9 +16,17 @@ class CheckpointError(InputError):
 
 def content_digest(event):
     """16 bytes of blake2b over the canonical content of an event."""
-    from hashlib import blake2b
     content = {key: event[key] for key in ("event_id", "type", "at_ms", "payload")}
-    return blake2b(canonical(content).encode("utf-8"), digest_size=16).digest()
+    return short_digest(canonical(content).encode("utf-8"))
+
+
+def short_digest(data):
+    """16 bytes of blake2b over bytes."""
+    try:
+        from _blake2 import blake2b  # hashlib would load OpenSSL first, for milliseconds of nothing
+    except ImportError:
+        from hashlib import blake2b
+    return blake2b(data, digest_size=16).digest()
 
 
 def contract_digest():

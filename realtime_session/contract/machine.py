@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 
+from realtime_session.contract.checkpoint import short_digest
 from realtime_session.contract.rules import GATES
 from realtime_session.contract.state import COMMITTED, Call, Response, Turn, resting
 from realtime_session.contract.violation import Effect
@@ -18,10 +19,9 @@ NONE = ()
 
 def signature_of(payload):
     """Identity of a call by tool name and canonical arguments (16 bytes of blake2b, as hex)."""
-    from hashlib import blake2b
     arguments = payload["arguments"] if "arguments" in payload else [payload["arguments_text"]]
     text = payload["name"] + " " + canonical(arguments)
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return short_digest(text.encode("utf-8", "surrogatepass")).hex()
 
 
 def refresh_gates(s):
