@@ -191,7 +191,8 @@ def phases_page(edges):
         "\n![The phases of a half-duplex session and the ways between them](../pictures/half-duplex-phases.svg)\n\n"
         "The numbers are the rows of this table. Diagram and table were found by trying: in a small world of three "
         "turns, two responses, a read and a write, every event was given to the session in every state that "
-        f"paths of up to {DEPTH} events reach. Repeats and observations are left out.\n\n"
+        f"paths of up to {DEPTH} events reach. Repeats and observations are left out. "
+        "`python -m realtime_session rules --diagram` prints the diagram.\n\n"
     )
     rows = [
         [str(number), f"`{before}`", f"`{after}`", ", ".join(f"`{t}`" for t in types)]

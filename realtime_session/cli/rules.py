@@ -13,11 +13,16 @@ def add_arguments(parser):
     """The arguments of `rules`."""
     parser.epilog = EPILOG
     parser.add_argument("id", nargs="?", metavar="ID", help="a rule id, or an area such as tool/")
+    parser.add_argument("--diagram", action="store_true", help="print the half_duplex phases as SVG instead")
     parser.add_argument("--format", choices=("text", "json"), default="text")
 
 
 def run(args):
-    """Prints the table or one rule."""
+    """Prints the table, one rule, or the state diagram."""
+    if args.diagram:
+        from realtime_session.report.state_diagram import phase_edges, phases_svg
+        print(phases_svg(phase_edges()), end="")
+        return 0
     chosen = RULES if args.id is None else [r for r in RULES if r.id == args.id] or [
         r for r in RULES if r.id.startswith(args.id)]
     if not chosen:

@@ -100,8 +100,8 @@ def arrows(edges):
 
 # --- drawing: the places of the phases are ours, everything else comes from the edges ---
 
-_PLACES = {"listening": (120, 90), "thinking": (410, 90), "speaking": (700, 90), "waiting_tool": (560, 260),
-           "disconnected": (560, 430), "reconciling": (120, 430), "ended": (860, 430)}
+_PLACES = {"listening": (240, 150), "thinking": (430, 100), "speaking": (790, 80), "waiting_tool": (550, 320),
+           "disconnected": (490, 460), "reconciling": (170, 380), "ended": (870, 450)}
 _WIDTH, _HEIGHT, _HALF_W, _HALF_H = 980, 520, 62, 22
 
 

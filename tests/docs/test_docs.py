@@ -78,6 +78,11 @@ def test_diagram_shows_every_phase_and_one_arrow_for_each_way():
     assert svg.count("marker-end=") == len(arrows) > 20
 
 
+def test_rules_prints_the_diagram(capsys):
+    assert cli.main(["rules", "--diagram"]) == 0
+    assert capsys.readouterr() == (generated()["pictures/half-duplex-phases.svg"], "")
+
+
 def phases_page():
     return generated()["reference/phases.md"]
 
@@ -272,7 +277,7 @@ def test_every_command_is_in_the_readme():
 def test_every_error_code_is_documented():
     page = text_of(DOCS / "reference" / "errors.md")
     code = re.compile(
-        r'"((?:json|trace|checkpoint|schema|pattern|input|import|log|rules)/[a-z_]+)"'
+        r'"((?:json|trace|checkpoint|schema|pattern|import|log|rules|redact|load)/[a-z_]+)"'
     )
     used = {c for path in (ROOT / "realtime_session").rglob("*.py") for c in code.findall(text_of(path))}
     assert {"json/syntax", "trace/header", "checkpoint/corrupt"} <= used
