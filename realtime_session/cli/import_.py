@@ -123,6 +123,7 @@ def _import(log, maker, args):
     import tempfile
 
     from realtime_session.wire.base import survey
+    from realtime_session.wire.rows import parse_row
 
     def make(clock=None):
         return maker(dialect=args.dialect, read_only=args.read_only, clock=clock)
@@ -130,7 +131,7 @@ def _import(log, maker, args):
     # A trace begins with its header, which a log tells last: clock and tools are looked up in a first quick
     # pass, and the events wait in a temporary file. Memory holds ids, never the log.
     probe = make()
-    reading = make(survey(_rows(log), probe, _parse))
+    reading = make(survey(_rows(log), probe, parse_row))
     log.seek(0)
     with tempfile.TemporaryFile() as events:
         judge = _Judge(reading, probe.tools(), events)
@@ -152,10 +153,9 @@ def _rows(log):
 
 
 def _parse(raw):
-    from realtime_session.values.strict_json import parse
-    from realtime_session.wire.rows import MAX_ROW_BYTES
+    from realtime_session.wire.rows import parse_row
 
-    return parse(raw, max_bytes=MAX_ROW_BYTES)
+    return parse_row(raw)
 
 
 def _encoder():
@@ -172,8 +172,7 @@ def _encoder():
 
 def _convert(log, reading, judge, events, keep_going):
     """Feeds every row, writes and judges the events; gives the number of malformed rows."""
-    from realtime_session.values.strict_json import parse
-    from realtime_session.wire.rows import MAX_ROW_BYTES
+    from realtime_session.wire.rows import parse_row
 
     encode, feed, bad, size = _encoder(), reading.feed, 0, 0
 
@@ -187,7 +186,7 @@ def _convert(log, reading, judge, events, keep_going):
 
     for number, raw in _rows(log):
         try:
-            found = feed(number, parse(raw, max_bytes=MAX_ROW_BYTES))
+            found = feed(number, parse_row(raw))
         except InputError as error:
             error.line = number  # the reader counts lines within the row
             if not keep_going:

@@ -10,7 +10,9 @@ import re
 from collections import namedtuple
 from math import isfinite
 
+from realtime_session.contract.events import count_keys
 from realtime_session.values.errors import InputError, show
+from realtime_session.values.strict_json import MAX_DEPTH, parse, scan
 
 SENT, RECEIVED = "sent", "received"
 MAX_ROW_BYTES = 64 * 1024 * 1024  # providers accept 15 MiB of audio in one message
@@ -40,6 +42,23 @@ class Row(namedtuple("Row", ("line", "direction", "kind", "at", "trimmed", "data
     audio was cut by the logger, and the wire JSON (an object; for a close whatever was there)."""
 
     __slots__ = ()
+
+
+def parse_row(raw):
+    """The strict JSON value of one row's bytes; raises JsonError as `parse` does, for a row beyond 64 MiB too.
+
+    The bare scanner is twice as fast. Each key that was written needs a colon of its own: as many keys as
+    colons prove that none came twice. On any doubt (a colon in a text, an escaped surrogate, a number out
+    of range, depth) the strict parser reads the row."""
+    try:
+        text = raw.decode("utf-8")
+        if "\\u" not in text and text.count("{") + text.count("[") <= MAX_DEPTH and len(raw) <= MAX_ROW_BYTES:
+            value, end = scan(text, 0)
+            if count_keys(value) == text.count(":") and (end == len(text) or not text[end:].strip(" \t\r\n")):
+                return value
+    except (ValueError, StopIteration):
+        pass
+    return parse(raw, max_bytes=MAX_ROW_BYTES)
 
 
 def unwrap(line, value):
