@@ -15,6 +15,8 @@ from realtime_session.traces.document import DocumentReader, Source
 from realtime_session.values.strict_json import MAX_DEPTH, MAX_EVENT_BYTES, JsonError, parse, scan
 
 _BLOCK = 1 << 18
+#: Few events are longer than this; a trace full of repeats reads each of them again.
+_USUAL = 1 << 12
 #: A line shorter than this cannot nest deeper than allowed: every level takes two characters.
 _SHALLOW = 2 * (MAX_DEPTH + 1)
 #: A line shorter than this cannot be too large: no character takes more than four bytes.
@@ -42,13 +44,18 @@ class TraceReader:
 
     def recall(self, offset):
         """The event that was read at a byte offset; only for seekable files."""
+        try:
+            return scan(self._text_at(offset, _USUAL), 0)[0]
+        except (ValueError, StopIteration):  # an object that was cut is none: it is a long one
+            return scan(self._text_at(offset, MAX_EVENT_BYTES + 1), 0)[0]
+
+    def _text_at(self, offset, size):
         position = self._file.tell()
         try:
             self._file.seek(offset)
-            text = self._file.read(MAX_EVENT_BYTES + 1).decode("utf-8", "replace")
+            return self._file.read(size).decode("utf-8", "replace")
         finally:
             self._file.seek(position)
-        return scan(text, 0)[0]
 
     def _read_lines(self):
         number, offset = self._document.source.line, self._document.source.offset
