@@ -20,6 +20,7 @@ COMMANDS = {
     "rules": ("rules", "list the rules of the session contract, or explain one"),
     "conform": ("conform", "judge an implementation of the session contract, case by case"),
     "import": ("import_", "turn a provider's session log into a trace"),
+    "adapter-check": ("adapter_check", "judge recorded frames of the evaluation adapter protocol"),
     "mistakes": ("mistakes", "name what a client got wrong in its session log"),
     "redact": ("redact", "remove private content from a trace or session log"),
 }
