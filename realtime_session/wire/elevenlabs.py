@@ -61,7 +61,7 @@ class ElevenLabsImporter(RepliesImporter):
     def on_conversation_initiation_metadata(self, data, row):
         body = _body(data, "conversation_initiation_metadata_event")
         if self._met and self.is_active():
-            self.warn("reconnect", "a second conversation_initiation_metadata without a close: a lost connection")
+            self.warn("reconnect", "a second metadata message without a close: a lost connection")
             self.reconnect("new connection without a close in the log")
         self._met = True
         if self.session_id is None:

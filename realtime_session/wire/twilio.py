@@ -194,7 +194,8 @@ class TwilioImporter(RepliesImporter):
             return
         self.conclude(reply, "completed", synthetic=True)
         if self._drained_at is not None:
-            self.emit("playback.stopped", {"response_id": reply.id, "played_ms": self._sent_ms}, synthetic=True)
+            payload = {"response_id": reply.id, "played_ms": self._sent_ms}
+            self.emit("playback.stopped", payload, synthetic=True)
 
     # --- keys ---
 
