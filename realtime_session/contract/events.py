@@ -6,7 +6,6 @@ keys" or "in doubt", and `explain`, which says what is wrong.
 """
 from __future__ import annotations
 
-import re
 from collections import namedtuple
 from operator import itemgetter
 
@@ -32,13 +31,13 @@ KINDS = {
                  "an integer from 0 to 600000, or null"),
     "flag": ("({v} is True or {v} is False)", "true or false"),
     "flag?": ("({v} is True or {v} is False or {v} is None)", "true, false or null"),
-    "digits": ("({v}.__class__ is str and DIGITS({v}) is not None)", "one or more of 0-9 A-D * #"),
-    "name": ("({v}.__class__ is str and NAME({v}) is not None)", "1 to 80 of A-Z a-z 0-9 _ . -"),
+    "digits": ("({v}.__class__ is str and {v} != '' and DIGITS({v}))", "one or more of 0-9 A-D * #"),
+    "name": ("({v}.__class__ is str and 0 < len({v}) <= 80 and NAME({v}))", "1 to 80 of A-Z a-z 0-9 _ . -"),
     "object": ("{v}.__class__ is dict", "an object"),
     "json": ("True", "a JSON value"),
 }
-_DIGITS = re.compile(r"[0-9A-D*#]+").fullmatch
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,80}").fullmatch
+_DIGITS = frozenset("0123456789ABCD*#").issuperset
+_NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-").issuperset
 
 
 class Field(namedtuple("Field", ("name", "half", "full", "required"))):
@@ -287,9 +286,9 @@ def matches(kind, value):
     if isinstance(kind, tuple):
         return value.__class__ is str and value in kind
     if kind == "digits":
-        return value.__class__ is str and _DIGITS(value) is not None
+        return value.__class__ is str and value != "" and _DIGITS(value)
     if kind == "name":
-        return value.__class__ is str and _NAME(value) is not None
+        return value.__class__ is str and 0 < len(value) <= 80 and _NAME(value)
     if kind in ("object", "json"):
         return kind == "json" or value.__class__ is dict
     if value is None:
