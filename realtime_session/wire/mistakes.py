@@ -139,7 +139,8 @@ class MistakeLint:
 
     def _add(self, mistake, seen, line=None):
         kind = MISTAKES[mistake]
-        self._found.append(MistakeFinding(mistake, self._line if line is None else line, seen, kind.reason, kind.fix))
+        line = self._line if line is None else line
+        self._found.append(MistakeFinding(mistake, line, seen, kind.reason, kind.fix))
 
     # --- session ---
 
@@ -212,7 +213,8 @@ class MistakeLint:
         if busy:
             self._add("response-create-while-active", f"response {show(self._active)} is not done")
         elif self._transcribed is not None:
-            self._add("waits-for-transcript", f"response.create only after the transcript in line {self._transcribed}")
+            self._add("waits-for-transcript",
+                      f"response.create only after the transcript in line {self._transcribed}")
         if busy:
             self._busy_creates += 1
         else:
@@ -306,7 +308,8 @@ class MistakeLint:
         self._call_item(object_of(data.get("item")), None)
 
     def _call_item(self, item, status):
-        if item.get("type") == "function_call" and item.get("status") != "incomplete" and status in (None, "completed"):
+        whole_item = item.get("status") != "incomplete" and status in (None, "completed")
+        if item.get("type") == "function_call" and whole_item:
             self._call(name_of(item.get("call_id")))
 
     def _call(self, call_id):

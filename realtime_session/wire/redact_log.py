@@ -129,7 +129,7 @@ class LogRedactor:
             return value if self._act["ids"] == KEEP else self._hide.of(value, "id")
         if name in _NAMES:
             return value if self._act["names"] == KEEP and _CODE(value) else self._hide.of(value, "name")
-        if name in _STRUCTURE and (_CODE(value) or value.isdecimal() and len(value) < 16):
+        if name in _STRUCTURE and (_CODE(value.strip()) or value.isdecimal() and len(value) < 16):
             return value
         if name in _REASONS:
             return value if _WORD(value) or self._act["reasons"] == KEEP else self._hide.of(value)

@@ -9,6 +9,7 @@ import pytest
 from fixture_files import FOLDER, fixtures
 from realtime_session.cli import main
 from realtime_session.contract.session import Session
+from realtime_session.wire import importer
 from realtime_session.wire.redact_log import LogRedactor
 from shared_data import shared
 from wire.openai_rows import Imported, Log, audio, message
@@ -138,18 +139,49 @@ def test_a_log_whose_row_begins_with_session_is_no_trace(tmp_path):
     assert code == 0 and "1 rows" in err and json.loads(out)["type"] == "session.created"
 
 
-def recorded():
-    return sorted(shared("logs").rglob("*.jsonl"))
+def imported(name, rows):
+    maker = importer(name)()
+    events = [event for number, row in enumerate(rows, 1) for event in maker.feed(number, row)]
+    events += maker.finish()
+    session, out = Session(maker.header(), without={"tool/arguments"}), []
+    for event in events:
+        found = session.receive(event)
+        rule = found.violation.rule if found.violation else None
+        out.append((event["type"], event["at_ms"], found.kind, found.reason, rule, [f.rule for f in found.findings],
+                    event["payload"].get("duration_ms")))
+    return out, [f.rule for f in session.finish()]
 
 
-def test_recorded_openai_logs_import_alike():
-    for path in recorded():
-        if "openai" not in path.name and "azure" not in path.name and "xai" not in path.name:
+@pytest.mark.parametrize(("name", "words"), [
+    ("openai", ("openai_", "azure", "xai", "openai-current")), ("gemini", ("google",)),
+    ("elevenlabs", ("elevenlabs",)), ("twilio", ("twilio",))])
+def test_recorded_logs_import_alike(name, words):
+    for path in sorted(shared("logs").rglob("*.jsonl")):
+        if not any(word in path.name for word in words):
             continue
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        before, after = Imported(rows), Imported(hidden(rows))
-        assert judged(before) == judged(after), path.name
-        assert before.summary["dialect"] == after.summary["dialect"], path.name
+        assert imported(name, rows) == imported(name, hidden(rows)), path.name
+
+
+def test_tools_of_other_protocols_lose_their_schemas_arguments_and_results():
+    rows = [
+        {"setup": {"model": "models/x", "tools": [{"functionDeclarations": [
+            {"name": "pay", "description": "SECRET", "parameters": {"description": "SECRET"}}]}],
+            "systemInstruction": {"parts": [{"text": "SECRET"}]}}},
+        {"toolCall": {"functionCalls": [{"id": "f1", "name": "pay", "args": {"card": "SECRET"}}]}},
+        {"toolResponse": {"functionResponses": [{"id": "f1", "name": "pay", "response": {"paid": "SECRET"}}]}},
+        {"serverContent": {"modelTurn": {"parts": [{"text": "SECRET"}, {"inlineData": {
+            "mimeType": "audio/pcm;rate=24000", "data": "SECRETSECRET"}}]}}},
+        {"type": "client_tool_call", "client_tool_call": {"tool_name": "pay", "tool_call_id": "c1",
+                                                          "parameters": {"card": "SECRET"}}},
+        {"type": "client_tool_result", "tool_call_id": "c1", "result": "SECRET", "is_error": False},
+        {"event": "start", "start": {"streamSid": "SECRET", "customParameters": {"caller": "SECRET"}}},
+        {"sessionResumptionUpdate": {"newHandle": "SECRET", "resumable": True}},
+        "SECRET",
+    ]
+    out = json.dumps(hidden(rows))
+    assert "SECRET" not in out
+    assert all(word in out for word in ("pay", "f1", "c1", "audio/pcm;rate=24000", "AAAAAAAAAAAA"))
 
 
 def test_the_page_lists_every_class_with_its_default():
