@@ -159,3 +159,17 @@ def test_a_short_key_and_a_bad_header_are_refused():
 def test_schemas_are_kept_only_together_with_arguments():
     assert "tool/arguments" in Policy({"schemas": "keep"}).rules_off()
     assert Policy({"schemas": "keep", "arguments": "keep", "text": "hash", "digits": "hash"}).rules_off() == {}
+
+
+def test_sound_fields_beside_an_unknown_one_are_hidden_as_ever():
+    document = trace(
+        ("input.dtmf", {"turn_id": "t1", "digits": "4111", "pin": "SECRET-1"}),
+        ("transport.resumed", {"resume_token": "hunter2", "note": "SECRET-2"}),
+        tools=[{"name": "look"}],
+    )
+    keys, token = (event["payload"] for event in redacted(document)["events"])
+    assert keys["digits"] == "0"
+    assert token["resume_token"] == redacted(document)["session"]["resume_token"] != "hunter2"
+    text = json.dumps(redacted(document))
+    assert "SECRET" not in text and "hunter2" not in text and "4111" not in text
+    assert redacted(document)["session"]["tools"] == [{"name": "look"}]

@@ -59,3 +59,10 @@ def test_an_opening_is_a_row_of_its_own_and_calls_carry_their_outcome():
     assert rows[0]["responses"][0]["calls"] == [
         {"call_id": "c1", "name": "lookup", "at_ms": 20, "result_ms": 30, "ok": False}]
     assert rows[1]["caller"] == "hi42#"
+
+
+def test_an_interim_transcript_does_not_replace_a_final_one():
+    words = [("Wh", False), ("When?", True), ("Whe", False)]
+    rows = rows_of([(n, "turn.transcript", {"turn_id": "t1", "text": text, "final": final})
+                    for n, (text, final) in enumerate(words)])
+    assert rows[0]["caller"] == "When?"
