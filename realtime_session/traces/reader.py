@@ -63,8 +63,8 @@ class TraceReader:
         for body in self._blocks():
             try:
                 text = body.decode("utf-8")
-            except UnicodeDecodeError:
-                raise _bad_line(body, number) from None
+            except UnicodeDecodeError as error:
+                raise _bad_line(body, error, number) from None
             ascii_only, escapes = text.isascii(), "\\u" in text
             lines = text.split("\n")
             if not lines[-1]:
@@ -109,15 +109,11 @@ class TraceReader:
                 return
 
 
-def _bad_line(body, number):
-    """The encoding error of the first line that is not UTF-8."""
-    for raw in body.split(b"\n"):
-        try:
-            raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            column = len(raw[:error.start].decode("utf-8")) + 1
-            return JsonError("json/encoding", f"not UTF-8: {error.reason}", line=number, column=column)
-        number += 1
+def _bad_line(body, error, number):
+    """The encoding error of a block of lines, in the line where it is."""
+    begin = body.rfind(b"\n", 0, error.start) + 1
+    return JsonError("json/encoding", f"not UTF-8: {error.reason}", line=number + body.count(b"\n", 0, begin),
+                     column=len(body[begin:error.start].decode("utf-8")) + 1)
 
 
 def _strict(text, number):

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import json
+import sys
 
 import pytest
 
@@ -147,3 +148,9 @@ def test_a_checkpoint_written_by_another_hand_is_refused(value):
     with pytest.raises(CheckpointError) as caught:
         Session.restore(sealed(value))
     assert caught.value.code == "checkpoint/corrupt"
+
+
+def test_an_interpreter_without_the_inner_module_writes_the_same_checkpoint(monkeypatch):
+    value = after().checkpoint()
+    monkeypatch.setitem(sys.modules, "_blake2", None)
+    assert after().checkpoint() == value
