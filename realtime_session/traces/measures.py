@@ -115,6 +115,14 @@ def _unreconciled(audit, unit):
     return _result(len(s.open_calls), len(s.calls), unit)
 
 
+def _invalid_calls(audit, unit):
+    if audit.session.records.tools is None:
+        return _result(None, 0, unit, "the session declares no tools")
+    if not audit.session.records.full:
+        return _result(None, 0, unit, "half_duplex rejects such calls: they are violations")
+    return _count_of("finding tool/arguments", "finding tool/undeclared")(audit, unit)
+
+
 def _unheard(audit, unit):
     s = audit.session.records
     spoken = [r for r in s.responses.values() if r.sent_ms and not r.interrupted]
@@ -171,8 +179,8 @@ MEASURES = (
     Measure("tool_calls", "count", "tool", "accepted tool.call events", _count_of("tool.call")),
     Measure("tool_results_ok", "count", "tool", "accepted results with ok true", _count_of("tool ok")),
     Measure("tool_results_failed", "count", "tool", "accepted results with ok false", _count_of("tool failed")),
-    Measure("tool_calls_invalid", "count", "tool", "findings of tool/arguments and tool/undeclared",
-            _count_of("finding tool/arguments", "finding tool/undeclared")),
+    Measure("tool_calls_invalid", "count", "tool", "findings of tool/arguments and tool/undeclared; null in "
+            "half_duplex, which rejects such calls, and where no tools are declared", _invalid_calls),
     Measure("duplicate_effects", "count", "tool", "findings of tool/duplicate_effect",
             _count_of("finding tool/duplicate_effect")),
     Measure("calls_unreconciled", "count", "tool", "calls open or in doubt after the last event", _unreconciled),
