@@ -19,6 +19,7 @@ def add_arguments(parser):
     parser.add_argument("--subject", metavar="WHAT", help='module:factory, or "cmd: program arguments"; '
                         "without it this package's own session")
     parser.add_argument("--trace", nargs="+", metavar="FILE", help="judge exported traces instead")
+    parser.add_argument("--file", nargs="+", metavar="FILE", help="cases from these files instead of the fixtures")
     parser.add_argument("--list", action="store_true", help="list the cases and run nothing")
     parser.add_argument("--mutants", action="store_true", help="print which fixture notices the loss of each rule")
     parser.add_argument("--require", choices=("decision", "effects", "rule"),
@@ -49,7 +50,7 @@ def run(args):
     if args.trace:
         return _traces(args)
     from realtime_session.kit.fixture import load_cases
-    cases = load_cases(args.prefixes)
+    cases = _from_files(args.file) if args.file else load_cases(args.prefixes)
     if args.list:
         for case in cases:
             print(f"{case.id:<52} {case.profile:<12} {case.level:<7} {case.title}")
@@ -70,6 +71,16 @@ def run(args):
     events = sum(r.events for r in result.results)
     print(f"{events} events in {seconds:.2f} s, {events / seconds:,.0f} a second", file=sys.stderr)
     return result.exit_code
+
+
+def _from_files(files):
+    from realtime_session.kit.fixture import case_of
+    from realtime_session.values.strict_json import parse
+    cases = []
+    for file in files:
+        with open(file, "rb") as handle:
+            cases.append(case_of(file, parse(handle.read())))
+    return cases
 
 
 def _subject(args):
