@@ -19,7 +19,7 @@ COMMANDS = {
     "replay": ("replay", "replay event traces and name the first thing that is wrong"),
     "rules": ("rules", "list the rules of the session contract, or explain one"),
     "conform": ("conform", "judge an implementation of the session contract, case by case"),
-    "explore": ("explore", "search an implementation for failures, and make each one small"),
+    "explore": ("explore", "search an implementation for failures, made small"),
     "import": ("import_", "turn a provider's session log into a trace"),
     "adapter-check": ("adapter_check", "judge recorded frames of the evaluation adapter protocol"),
     "mistakes": ("mistakes", "name what a client got wrong in its session log"),
