@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from marshal import dumps
+
 MAX_TEXT = 200000  # characters: a trace event is at most 1 MiB
 
 
@@ -10,7 +12,10 @@ def fingerprint(data):
     delta = data.get("delta")
     if delta.__class__ is str:
         return hash((data.get("type").__class__ is str and data["type"], delta, len(data)))
-    return hash(repr(data))
+    try:
+        return hash(dumps(data, 0))  # twice as fast as repr; version 0 writes equal values as equal bytes
+    except ValueError:  # marshal bounds the depth
+        return hash(repr(data))
 
 
 def whole(value):
