@@ -93,9 +93,13 @@ def _replay(handle, args):
 
 
 def _json(file, args):
+    from realtime_session.values.strict_json import canonical, parse
     with opened(file) as handle:
         replay = _replay(handle, args).run()
-        return replay.exit_code(args.strict), replay.report(_named(file))
+        report = replay.report(_named(file))
+        text = canonical(report)
+        hidden = replay.session.hide_token(text)  # an input may have used the token as an id
+        return replay.exit_code(args.strict), report if hidden == text else parse(hidden)
 
 
 def _text(file, args):

@@ -80,7 +80,7 @@ def _start(s, p, at_ms):
     turn_id = p["turn_id"]
     record = Response(turn_id, p.get("out_of_band", False))
     s.responses[p["response_id"]] = record
-    born_cancelled = turn_id is not None and turn_id == s.cancelled_turn
+    born_cancelled = turn_id is not None and turn_id == s.cancelled_turn and not record.out_of_band
     if turn_id in s.awaiting and not record.out_of_band:
         del s.awaiting[:s.awaiting.index(turn_id) + 1]
         if s.cancelled_turn not in s.awaiting:
@@ -120,8 +120,8 @@ def _audio(s, p, at_ms):
 def _enqueue(s, response_id, at_ms):
     """A response begins to sound: forget those that are surely or probably silent by now."""
     if s.queue:
-        s.queue = [r for r in s.queue if r != response_id and s.responses[r].report not in (
-            "stopped", "cleared", "flushed") and s.responses[r].sounding(at_ms, s.estimates)]
+        s.queue = [r for r in s.queue if r != response_id and (
+            s.responses[r].status == "active" or s.responses[r].sounding(at_ms, s.estimates))]
     s.queue.append(response_id)
     s.last_spoken = response_id
 
@@ -295,7 +295,7 @@ def _playback(report):
         record.report_at = at_ms
         if record.report == "flushed" and report == "sounding":
             return NONE  # an interrupted response may still report its last position
-        if record.report is None and report == "sounding" and response_id not in s.queue:
+        if report == "sounding" and response_id not in s.queue:
             s.queue.append(response_id)
         record.report = report
         if report != "sounding" and response_id in s.queue:

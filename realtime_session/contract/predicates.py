@@ -158,15 +158,18 @@ def names_what_sounds(s, p, at_ms):
     """interrupt/stale: the active response, else the one sounding; an estimate makes only a finding."""
     response_id = p["response_id"]
     record = s.responses.get(response_id) if response_id is not None else None
-    if record is None or record.status == "active":
+    if record is not None and record.status == "active" or record is None and response_id is not None:
         return None
     if s.active is not None:
         return Fault("/payload/response_id", f"{s.active!r}, the active response", show(response_id))
-    if record.sounding(at_ms, s.estimates) is not False:
+    if record is None:
         return None
+    sounding = record.sounding(at_ms, s.estimates)
     others = s.sounding_ids(at_ms, reported_only=True)
-    if others:
+    if others and not sounding:
         return Fault("/payload/response_id", f"{others[0]!r}, the one sounding", show(response_id))
+    if sounding is not False:
+        return None  # it sounds, or nobody can tell
     return Fault("/payload/response_id", "a response that is active or sounding",
                  f"{show(response_id)}, silent as far as known", SHOULD)
 
@@ -185,7 +188,8 @@ def interrupt_turn(s, p, at_ms):
 def playback_forward(s, p, at_ms):
     record = s.responses.get(p["response_id"])
     played = p.get("played_ms")
-    if record is None or played is None or record.played_ms is None or played >= record.played_ms:
+    if record is None or played is None or record.report_at is None or record.played_ms is None \
+            or played >= record.played_ms:
         return None
     return Fault("/payload/played_ms", f"{record.played_ms} or more", str(played))
 

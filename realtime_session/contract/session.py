@@ -152,6 +152,8 @@ class Session:
                 return self._late(None, event, reference, Decision("ignored", reason="late_result"), findings)
             if "resume_token" in p:  # of a disconnect: a result has no such key
                 self._token = self._token.replaced_by(p["resume_token"])
+        if s.flag_recovery and type_ not in GATE_BY_RULE["link/reconcile_first"].full:
+            s.flag_recovery = False  # flagged once, by the first event that is really taken
         effects = apply(s, p, at_ms)
         s.now_ms = at_ms
         s.accepted += 1
@@ -214,7 +216,6 @@ class Session:
                 return (self._violation("error/uncorrelated", Fault(
                     "/payload/ref_event_id", "the id of an earlier event", show(p["ref_event_id"])), event, SHOULD),)
         if s.flag_recovery and type_ not in GATE_BY_RULE["link/reconcile_first"].full:
-            s.flag_recovery = False
             calls = ", ".join(s.unreconciled())
             return (self._violation("link/reconcile_first", Fault(
                 "/type", f"the outcome of {calls} first", type_), event, SHOULD),)

@@ -84,7 +84,8 @@ class Response(Record):
         if self.unknown_ms or not estimates:
             return (0, False) if not self.next_audio and not self.unknown_ms else (None, True)
         unplayed = min(max(0, self.free_at - now_ms), self.sent_ms)
-        return self.sent_ms - unplayed, self.sent_ms > 0
+        heard = self.sent_ms - unplayed
+        return heard if self.bound_ms is None else min(heard, self.bound_ms), self.sent_ms > 0
 
 
 class Call(Record):

@@ -84,7 +84,7 @@ class TraceReader:
                     yield event, True, number, offset
                 elif line.strip(" \t\r"):
                     event = _strict(line, number)
-                    yield event, check(event) >= 0, number, offset + len(line) - len(line.lstrip(" \t"))
+                    yield event, check(event) >= 0, number, offset + len(line) - len(line.lstrip(" \t\r"))
                 else:
                     self.blank_lines += 1
                 number += 1
