@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 
+from realtime_session.cli.files import opened
 from realtime_session.values.errors import InputError, one_line, show
 
 EPILOG = """exit code: 0 none found, 1 mistakes found, 2 unreadable input.
@@ -27,7 +27,7 @@ def run(args):
     if args.dialect is not None and args.dialect not in DIALECTS:
         raise InputError("mistakes/dialect", f"no dialect {show(args.dialect)}, expected one of " + ", ".join(DIALECTS))
     try:
-        with _opened(args.log) as file:
+        with opened(args.log) as file:
             rows, total, found = _lint(file, args.dialect)
     except InputError as error:
         line = "" if error.line is None else f":{error.line}"
@@ -36,15 +36,6 @@ def run(args):
         return 2
     (_json if args.format == "json" else _text)(args.log, rows, total, found)
     return 1 if total else 0
-
-
-@contextmanager
-def _opened(name):
-    if name == "-":
-        yield sys.stdin.buffer
-        return
-    with open(name, "rb") as file:
-        yield file
 
 
 def _lint(file, dialect):

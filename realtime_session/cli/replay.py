@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 
+from realtime_session.cli.files import opened
 from realtime_session.report.replay_text import (
     StepWriter, conversation_lines, measure_lines, state_lines, unjudged_line, verdict_lines)
 from realtime_session.traces.replay import Replay
@@ -76,16 +76,6 @@ def _error_json(error, message):
         return {"code": error.code, "line": error.line, "column": error.column, "path": error.path,
                 "message": error.message}
     return {"code": "input/unreadable", "line": None, "column": None, "path": None, "message": message}
-
-
-@contextmanager
-def opened(file):
-    """The binary file to read: stdin for "-"."""
-    if file == "-":
-        yield sys.stdin.buffer
-        return
-    with open(file, "rb") as handle:
-        yield handle
 
 
 def _replay(handle, args):
